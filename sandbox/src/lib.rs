@@ -1,1 +1,3 @@
 //! The local stack.
+
+pub mod aws;
