@@ -1,1 +1,7 @@
 //! Decides.
+
+pub mod acl;
+pub mod mark;
+pub mod name;
+pub mod quote;
+pub mod secret;
