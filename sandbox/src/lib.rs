@@ -11,5 +11,12 @@ pub mod process;
 pub mod redis;
 pub mod secret;
 pub mod site;
+pub mod stack;
 pub mod tls;
 pub mod tools;
+
+pub use cluster::{Cluster, User};
+pub use postgres::{Postgres, Version};
+pub use redis::{Redis, RedisAdmin};
+pub use secret::Secret;
+pub use stack::{Builder, Stack};
