@@ -6,8 +6,9 @@ SHELL := bash
 # A recipe is read from top to bottom, and two cargo commands would only wait for each other.
 .NOTPARALLEL:
 
-TOOLS := $(shell scripts/setup where)
-export PATH := $(TOOLS)/bin:$(PATH)
+# The tool cache, said once here so that every program looks in the same place.
+export RAMPARTS_TOOLS := $(shell scripts/setup where)
+export PATH := $(RAMPARTS_TOOLS)/bin:$(PATH)
 
 # Files that `make gen` writes and that are committed, so that a reader needs no build to see them.
 GENERATED := deploy/crd
