@@ -1,6 +1,7 @@
 //! Decides.
 
 pub mod acl;
+pub mod api;
 pub mod mark;
 pub mod name;
 pub mod quote;

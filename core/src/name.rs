@@ -9,6 +9,7 @@ mod store;
 mod target;
 
 pub use chosen::{AppName, Installation, PlanName, Short, TargetName, TenantName};
+pub(crate) use chosen::{RESERVED_PREFIXES, RESERVED_WORDS};
 pub use error::{NameError, NameErrorKind};
 pub use number::{Access, RecordNo};
 pub use store::StorePrefix;

@@ -125,36 +125,38 @@ fn spelled(noun: &str, text: &str, limit: usize, rule: &str, also: impl Fn(u8) -
     Ok(text.to_owned())
 }
 
-/// Who has claimed this name already. Whole words first, then everything that starts with a claimed prefix: a tenant `pg`
-/// would have a login `pg_api`, and PostgreSQL keeps `pg_` for itself.
+/// Names that mean something to somebody, and to whom.
+pub(crate) const RESERVED_WORDS: [(&str, &str); 17] = [
+    ("postgres", "PostgreSQL's maintenance database and superuser"),
+    ("template0", "a template database of PostgreSQL"),
+    ("template1", "a template database of PostgreSQL"),
+    ("public", "PostgreSQL's name for everybody"),
+    ("none", "PostgreSQL's name for nobody"),
+    ("all", "every database or user in PostgreSQL's access rules"),
+    ("replication", "a keyword of PostgreSQL's access rules"),
+    ("sameuser", "a keyword of PostgreSQL's access rules"),
+    ("samerole", "a keyword of PostgreSQL's access rules"),
+    ("samegroup", "a keyword of PostgreSQL's access rules"),
+    ("user", "a role keyword of PostgreSQL"),
+    ("current-user", "a role keyword of PostgreSQL"),
+    ("current-role", "a role keyword of PostgreSQL"),
+    ("session-user", "a role keyword of PostgreSQL"),
+    ("system-user", "a keyword of PostgreSQL"),
+    ("default", "the user that every cache is born with"),
+    ("ramparts", "our own database and roles"),
+];
+
+/// Beginnings that are somebody's: a tenant `pg` would have a login `pg_api`, and PostgreSQL keeps `pg_` for itself.
+pub(crate) const RESERVED_PREFIXES: [(&str, &str); 5] = [
+    ("pg", "names that start with pg belong to PostgreSQL and its poolers"),
+    ("rds", "names that start with rds belong to RDS"),
+    ("aws", "names that start with aws belong to AWS"),
+    ("ssm", "names that start with ssm belong to Parameter Store"),
+    ("ramparts-", "names that start with ramparts- are our own"),
+];
+
 fn reserved(name: &str) -> Option<&'static str> {
-    const WORDS: [(&str, &str); 17] = [
-        ("postgres", "PostgreSQL's maintenance database and superuser"),
-        ("template0", "a template database of PostgreSQL"),
-        ("template1", "a template database of PostgreSQL"),
-        ("public", "PostgreSQL's name for everybody"),
-        ("none", "PostgreSQL's name for nobody"),
-        ("all", "every database or user in PostgreSQL's access rules"),
-        ("replication", "a keyword of PostgreSQL's access rules"),
-        ("sameuser", "a keyword of PostgreSQL's access rules"),
-        ("samerole", "a keyword of PostgreSQL's access rules"),
-        ("samegroup", "a keyword of PostgreSQL's access rules"),
-        ("user", "a role keyword of PostgreSQL"),
-        ("current-user", "a role keyword of PostgreSQL"),
-        ("current-role", "a role keyword of PostgreSQL"),
-        ("session-user", "a role keyword of PostgreSQL"),
-        ("default", "the user every cache is born with"),
-        ("ramparts", "our own database and roles"),
-        ("system-user", "a keyword of PostgreSQL"),
-    ];
-    const PREFIXES: [(&str, &str); 5] = [
-        ("pg", "names that start with pg belong to PostgreSQL and its poolers"),
-        ("rds", "names that start with rds belong to RDS"),
-        ("aws", "names that start with aws belong to AWS"),
-        ("ssm", "names that start with ssm belong to Parameter Store"),
-        ("ramparts-", "names that start with ramparts- are our own"),
-    ];
-    let word = WORDS.iter().find(|(word, _)| *word == name);
-    let claim = word.or_else(|| PREFIXES.iter().find(|(prefix, _)| name.starts_with(prefix)));
+    let word = RESERVED_WORDS.iter().find(|(word, _)| *word == name);
+    let claim = word.or_else(|| RESERVED_PREFIXES.iter().find(|(prefix, _)| name.starts_with(prefix)));
     claim.map(|(_, by)| *by)
 }
