@@ -1,0 +1,298 @@
+//! `desire`: from the resource and the settings to what should be, every name parsed once; or a refusal that names the rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    acl::CacheProfile,
+    api::{DeletionPolicy, Tenant, TenantSpec},
+    failure::Failure,
+    ledger::{CredentialNames, Placement},
+    name::{
+        Access, AppName, CacheUser, DatabaseName, Installation, KeyPrefix, NameError, NameErrorKind, PlanName, RecordNo,
+        RoleName, Short, StorePrefix, TargetName, TenantName,
+    },
+    published::Whereabouts,
+    reason::Reason,
+    settings::{Endpoint, Settings, Tier},
+};
+
+/// What a tenant should have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Desired {
+    /// The installation that does it.
+    pub installation: Installation,
+    /// The tenant's name.
+    pub tenant: TenantName,
+    /// The object that asks.
+    pub uid: String,
+    /// The generation of it that was read.
+    pub generation: i64,
+    /// The plan's name.
+    pub plan: PlanName,
+    /// What the plan allows every login.
+    pub limits: Limits,
+    /// The apps that should have a credential.
+    pub apps: BTreeMap<AppName, DesiredApp>,
+    /// A placement that the manifest pins.
+    pub pin: Pin,
+    /// Where the status says that it lives: a hint where to look first, nothing more.
+    pub hint: Option<Placement>,
+    /// The status says that the database was once ready: enough to refuse, never enough to act.
+    pub once_ready: bool,
+    /// Observe and report only.
+    pub suspend: bool,
+    /// What the manifest asks that this version does not do.
+    pub unsupported: Vec<&'static str>,
+    /// Where records and copies are kept.
+    pub prefix: StorePrefix,
+    /// How large a record may be.
+    pub tier: Tier,
+    /// The database servers that the settings name.
+    pub databases: BTreeMap<TargetName, Endpoint>,
+    /// The caches that the settings name.
+    pub caches: BTreeMap<TargetName, Endpoint>,
+}
+
+/// An app that should have a credential.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DesiredApp {
+    /// The short name, used in roles and users.
+    pub short: Short,
+    /// What it may do in the database.
+    pub access: Access,
+    /// Its cache profile, if it uses the cache.
+    pub cache: Option<CacheProfile>,
+}
+
+/// What a plan sets on every login of a tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// CONNECTION LIMIT.
+    pub connections: i32,
+    /// Role settings in the tenant's database.
+    pub settings: BTreeMap<String, String>,
+    /// Every key that some plan sets: those are ours to reset, others are not.
+    pub ours: BTreeSet<String>,
+}
+
+/// What the manifest pins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pin {
+    /// The database server.
+    pub database: Option<TargetName>,
+    /// The cache.
+    pub cache: Option<TargetName>,
+}
+
+/// What should be, for this resource under these settings.
+pub fn desire(tenant: &Tenant, settings: &Settings) -> Result<Desired, Failure> {
+    let name = TenantName::parse(tenant.metadata.name.as_deref().unwrap_or_default()).map_err(refusal)?;
+    let spec = &tenant.spec;
+    let (plan, limits) = limits(spec, settings)?;
+    let apps = apps(&name, spec, settings)?;
+    let status = tenant.status.as_ref();
+    Ok(Desired {
+        installation: settings.installation.clone(),
+        uid: tenant.metadata.uid.clone().unwrap_or_default(),
+        generation: tenant.metadata.generation.unwrap_or_default(),
+        plan,
+        limits,
+        apps,
+        pin: pin(spec, settings)?,
+        hint: status.and_then(|status| status.placement.as_ref()).and_then(|placement| {
+            Some(Placement {
+                database: TargetName::parse(&placement.database).ok()?,
+                cache: placement.cache.as_deref().and_then(|cache| TargetName::parse(cache).ok()),
+            })
+        }),
+        once_ready: status.is_some_and(|status| status.db_ready),
+        suspend: spec.suspend.unwrap_or(false),
+        unsupported: unsupported(spec),
+        prefix: settings.credentials.prefix.clone(),
+        tier: settings.credentials.tier,
+        databases: settings.databases.iter().map(|(name, it)| (name.clone(), it.endpoint.clone())).collect(),
+        caches: settings.caches.iter().map(|(name, it)| (name.clone(), it.endpoint.clone())).collect(),
+        tenant: name,
+    })
+}
+
+/// A broken name, in the words of the vocabulary.
+pub fn refusal(error: NameError) -> Failure {
+    let reason = match error.kind() {
+        NameErrorKind::Invalid => Reason::InvalidName,
+        NameErrorKind::TooLong => Reason::NameTooLong,
+        NameErrorKind::Reserved => Reason::ReservedName,
+    };
+    Failure::refused(reason, error.to_string())
+}
+
+fn unsupported(spec: &TenantSpec) -> Vec<&'static str> {
+    let delete = matches!(spec.deletion_policy, Some(DeletionPolicy::Delete));
+    let rotation = spec.rotation.as_ref().is_some_and(|rotation| {
+        rotation.issued_before.is_some() || rotation.apps.as_ref().is_some_and(|apps| !apps.is_empty())
+    });
+    [
+        (delete, "deletionPolicy Delete is not carried out by this version: deleting this Tenant keeps everything"),
+        (rotation, "rotation is not carried out by this version: credentials stay as they are"),
+    ]
+    .into_iter()
+    .filter_map(|(asked, answer)| asked.then_some(answer))
+    .collect()
+}
+
+fn limits(spec: &TenantSpec, settings: &Settings) -> Result<(PlanName, Limits), Failure> {
+    let unknown = |name: &str| {
+        let known: Vec<_> = settings.plans.keys().map(PlanName::as_str).collect();
+        Failure::refused(
+            Reason::UnknownPlan,
+            format!("plan {name:?} is not in the settings (they have {}); the plan in force stays", known.join(", ")),
+        )
+    };
+    let name = match &spec.plan {
+        None => settings.default_plan.clone(),
+        Some(name) => PlanName::parse(name).map_err(|_| unknown(name))?,
+    };
+    let plan = settings.plans.get(&name).ok_or_else(|| unknown(name.as_str()))?;
+    let limits = Limits {
+        connections: plan.connections,
+        settings: plan.role_settings(),
+        ours: settings.plans.values().flat_map(|plan| plan.role_settings().into_keys()).collect(),
+    };
+    Ok((name, limits))
+}
+
+fn apps(tenant: &TenantName, spec: &TenantSpec, settings: &Settings) -> Result<BTreeMap<AppName, DesiredApp>, Failure> {
+    let named = |names: &[String]| -> Result<BTreeSet<AppName>, Failure> {
+        names
+            .iter()
+            .map(|name| {
+                AppName::parse(name).ok().filter(|app| settings.apps.contains_key(app)).ok_or_else(|| {
+                    Failure::refused(Reason::UnknownApp, format!("app {name:?} in spec.apps is not in the settings"))
+                })
+            })
+            .collect()
+    };
+    let changes = spec.apps.as_ref();
+    let add = named(changes.map_or(&[], |changes| &changes.add))?;
+    let remove = named(changes.map_or(&[], |changes| &changes.remove))?;
+    let mut apps = BTreeMap::new();
+    for (name, app) in &settings.apps {
+        if remove.contains(name) || (app.opt_in && !add.contains(name)) {
+            continue;
+        }
+        let desired = DesiredApp { short: app.short.clone(), access: app.access, cache: app.cache };
+        // Refuses a name for which some later record would have no room, before anything is committed.
+        desired.names(&settings.installation, tenant, RecordNo::FIRST).map_err(refusal)?;
+        apps.insert(name.clone(), desired);
+    }
+    Ok(apps)
+}
+
+fn pin(spec: &TenantSpec, settings: &Settings) -> Result<Pin, Failure> {
+    fn known<T>(
+        pinned: Option<&String>,
+        targets: &BTreeMap<TargetName, T>,
+        kind: &str,
+    ) -> Result<Option<TargetName>, Failure> {
+        let Some(name) = pinned else { return Ok(None) };
+        let target = TargetName::parse(name).ok().filter(|target| targets.contains_key(target)).ok_or_else(|| {
+            Failure::refused(Reason::UnknownPlacement, format!("placement.{kind} {name:?} is not in the settings"))
+        })?;
+        Ok(Some(target))
+    }
+    let pinned = spec.placement.as_ref();
+    Ok(Pin {
+        database: known(pinned.and_then(|pin| pin.database.as_ref()), &settings.databases, "database")?,
+        cache: known(pinned.and_then(|pin| pin.cache.as_ref()), &settings.caches, "cache")?,
+    })
+}
+
+impl DesiredApp {
+    /// The names that a record of that number gives this app.
+    pub fn names(
+        &self,
+        installation: &Installation,
+        tenant: &TenantName,
+        record: RecordNo,
+    ) -> Result<CredentialNames, NameError> {
+        Ok(CredentialNames {
+            login: RoleName::login(tenant, &self.short, record)?,
+            access: self.access,
+            cache: match self.cache {
+                Some(profile) => Some((CacheUser::of(installation, tenant, &self.short, record)?, profile)),
+                None => None,
+            },
+        })
+    }
+}
+
+impl Desired {
+    /// The tenant's database.
+    pub fn database(&self) -> DatabaseName {
+        DatabaseName::of(&self.tenant)
+    }
+
+    /// Where this tenant lives: as the ledger says; else as pinned, hinted, or the first that the settings name.
+    pub fn place(&self, ledger: Option<&Placement>) -> Result<Placement, Failure> {
+        let placement = if let Some(fixed) = ledger {
+            self.agrees(fixed)?;
+            let cache = fixed.cache.clone().or_else(|| self.choose_cache());
+            Placement { database: fixed.database.clone(), cache }
+        } else {
+            let hinted = self.hint.as_ref().map(|hint| &hint.database).filter(|name| self.databases.contains_key(*name));
+            let database = self.pin.database.as_ref().or(hinted).or_else(|| self.databases.keys().next());
+            let database = database.cloned().ok_or_else(|| {
+                Failure::refused(Reason::UnknownPlacement, "the settings name no database to place this tenant on")
+            })?;
+            Placement { database, cache: self.choose_cache() }
+        };
+        let gone = |kind: &str, name: &TargetName| {
+            Failure::blocked(
+                Reason::UnknownPlacement,
+                format!("the ledger places this tenant on {kind} {name:?}, which the settings no longer name; put it back"),
+            )
+        };
+        if !self.databases.contains_key(&placement.database) {
+            return Err(gone("database", &placement.database));
+        }
+        match &placement.cache {
+            Some(cache) if !self.caches.contains_key(cache) => Err(gone("cache", cache)),
+            _ => Ok(placement),
+        }
+    }
+
+    fn choose_cache(&self) -> Option<TargetName> {
+        let hinted = self.hint.as_ref().and_then(|hint| hint.cache.as_ref()).filter(|name| self.caches.contains_key(*name));
+        self.pin.cache.as_ref().or(hinted).or_else(|| self.caches.keys().next()).cloned()
+    }
+
+    fn agrees(&self, fixed: &Placement) -> Result<(), Failure> {
+        let differs = |kind: &str, pinned: &TargetName, fixed: &TargetName| {
+            Failure::refused(
+                Reason::PlacementMismatch,
+                format!("placement.{kind} is {pinned}, but this tenant lives on {fixed}; a tenant is never moved by a pin"),
+            )
+        };
+        match &self.pin.database {
+            Some(pinned) if *pinned != fixed.database => return Err(differs("database", pinned, &fixed.database)),
+            _ => {}
+        }
+        match (&self.pin.cache, &fixed.cache) {
+            (Some(pinned), Some(fixed)) if pinned != fixed => Err(differs("cache", pinned, fixed)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where pods find this tenant's servers, in the life that began with that record.
+    pub fn whereabouts(&self, placement: &Placement, life: RecordNo) -> Option<Whereabouts> {
+        Some(Whereabouts {
+            database: self.databases.get(&placement.database)?.clone(),
+            name: self.database(),
+            cache: match &placement.cache {
+                Some(cache) => Some(self.caches.get(cache)?.clone()),
+                None => None,
+            },
+            prefix: KeyPrefix::of(&self.tenant, life),
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! What the database server lacks: groups, the database itself, logins, their limits.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    failure::Failure,
+    name::{Access, RoleName},
+    observed::{Layer, LoginSeen, Presence, StoreView},
+    published::Whereabouts,
+    reason::Reason,
+    step::{LoginChanges, Source, Step},
+};
+
+use super::{Draft, FindingKind, credential::Holding};
+
+/// The version of what `PrepareDatabase` sets inside a tenant's database; a database marked with a lower one is prepared again.
+pub const LAYOUT: u32 = 1;
+
+impl Draft<'_> {
+    /// Groups, then the database, closed before it is opened, then what is inside it.
+    pub(super) fn prepare_database(&mut self, store: &StoreView) {
+        let Some(view) = self.observed.database.known() else { return };
+        let record = store.ledger.life();
+        let database = self.desired.database();
+        let mut last: Vec<usize> = Vec::new();
+        if let Some(groups) = self.missing_groups() {
+            if !groups.is_empty() {
+                let because = "the tenant's privileges belong to groups, not to logins";
+                last = vec![self.step(Step::CreateGroups { groups, record }, because, vec![])];
+            }
+        } else {
+            return;
+        }
+        let (exists, sealed, layout) = match &view.database {
+            Presence::Ours(seen) => (true, seen.sealed && seen.mark.is_some(), seen.mark.as_ref().and_then(|m| m.layout)),
+            Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => (false, false, None),
+        };
+        if !exists {
+            let because = "the ledger has the tenant, the server does not have its database";
+            last = vec![self.step(Step::CreateDatabase { database: database.clone() }, because, last)];
+        }
+        if !sealed {
+            let step = Step::SealDatabase { database: database.clone(), record, layout };
+            last = vec![self.step(step, "others could connect to it, or its own groups could not", last)];
+        }
+        if layout.is_none_or(|layout| layout < LAYOUT) {
+            let step = Step::PrepareDatabase { database, record, layout: LAYOUT };
+            last = vec![self.step(step, "what its owner creates must be usable by the other groups", last)];
+        }
+        self.database_ready = last;
+    }
+
+    /// The groups to create; none if one of the names is taken.
+    fn missing_groups(&mut self) -> Option<Vec<(Access, RoleName)>> {
+        let view = self.observed.database.known()?;
+        let mut missing = Vec::new();
+        for access in Access::ALL {
+            let role = RoleName::group(&self.desired.tenant, access);
+            match view.group(access) {
+                Presence::Ours(()) => {}
+                Presence::Absent => missing.push((access, role)),
+                Presence::Foreign(what) => {
+                    let message = format!("role {role} exists and is not ours ({what}); it is left alone");
+                    self.wrong(Layer::Database, None, Failure::blocked(Reason::NotOwned, message));
+                    self.database_blocked = true;
+                }
+                Presence::Unknown(failure) => {
+                    self.find(Layer::Database, None, FindingKind::Unknown, failure.clone());
+                    self.database_blocked = true;
+                }
+            }
+        }
+        (!self.database_blocked).then_some(missing)
+    }
+
+    /// Logins that are missing, and the limits of every login that this tenant has, those of retained apps included.
+    pub(super) fn plan_logins(&mut self, store: &StoreView, holdings: &[Holding]) {
+        let Some(view) = self.observed.database.known() else { return };
+        if self.database_blocked {
+            return;
+        }
+        for holding in holdings {
+            let login = holding.names.login.clone();
+            if *view.login(&login) == Presence::Absent {
+                let step = Step::CreateLogin {
+                    app: holding.app.clone(),
+                    record: holding.record,
+                    login: login.clone(),
+                    access: holding.names.access,
+                };
+                let needs = self.database_ready.clone();
+                let create = self.step(step, "the ledger has it, the server does not", needs);
+                let changes = self.changes(None, holding.names.access);
+                self.step(Step::ConfigureLogin { login, changes }, "a new login gets the plan's limits", vec![create]);
+            }
+        }
+        for (name, login) in &view.logins {
+            let Presence::Ours(seen) = login else { continue };
+            let access = seen.mark.app.as_ref().and_then(|app| store.ledger.credential(seen.mark.record, app));
+            let Some(access) = access.map(|credential| credential.access) else { continue };
+            let changes = self.changes(Some(seen), access);
+            if !changes.is_empty() {
+                let step = Step::ConfigureLogin { login: name.clone(), changes };
+                self.step(step, "it differs from what the plan says", vec![]);
+            }
+        }
+    }
+
+    /// What must change on a login, so that it has the plan's limits, acts as its owner group if it is an owner, and is in its group.
+    fn changes(&self, seen: Option<&LoginSeen>, access: Access) -> LoginChanges {
+        let limits = &self.desired.limits;
+        let group = RoleName::group(&self.desired.tenant, access);
+        let mut wanted = limits.settings.clone();
+        if access == Access::Owner {
+            wanted.insert("role".into(), group.to_string());
+        }
+        let none = BTreeMap::new();
+        let has = seen.map_or(&none, |seen| &seen.settings);
+        LoginChanges {
+            connections: (seen.map(|seen| seen.connections) != Some(limits.connections)).then_some(limits.connections),
+            reset: has.keys().filter(|key| limits.ours.contains(*key) && !wanted.contains_key(*key)).cloned().collect(),
+            set: wanted.into_iter().filter(|(key, value)| has.get(key) != Some(value)).collect(),
+            join: seen.filter(|seen| !seen.member_of.contains(&group)).map(|_| group),
+        }
+    }
+
+    /// What a proof of the login takes: no step if it is fresh, `None` if it cannot be proven at all.
+    pub(super) fn prove_login(&mut self, holding: &Holding, at: &Whereabouts, publish: bool) -> Option<Option<usize>> {
+        let view = self.observed.database.known()?;
+        let login = &holding.names.login;
+        let created = self.creates_login(login);
+        match view.login(login) {
+            Presence::Absent => {
+                created?;
+            }
+            Presence::Ours(seen) => {
+                self.is_healthy(holding, seen).then_some(())?;
+                let object = format!("{}:{}/{}", at.database.host, at.database.port, seen.oid);
+                let recall = &self.observed.recall;
+                if !publish && recall.is_fresh(&holding.app, Layer::Database, holding.record, &object, self.now) {
+                    return Some(None);
+                }
+            }
+            Presence::Foreign(what) => {
+                self.taken(Layer::Database, &holding.app, &format!("role {login}"), &what.clone());
+                return None;
+            }
+            Presence::Unknown(failure) => {
+                self.find(Layer::Database, Some(&holding.app), FindingKind::Unknown, failure.clone());
+                return None;
+            }
+        }
+        let step = Step::ProveLogin {
+            app: holding.app.clone(),
+            record: holding.record,
+            login: login.clone(),
+            from: Source::Ledger,
+        };
+        let because = if publish { "only what has logged in is published" } else { "Ready means that it logs in still" };
+        let mut needs: Vec<usize> = created.into_iter().collect();
+        needs.extend(self.database_ready.iter().copied());
+        Some(Some(self.proof(step, because, needs, publish)))
+    }
+
+    fn creates_login(&self, wanted: &RoleName) -> Option<usize> {
+        self.plan.steps.iter().position(|planned| matches!(&planned.step, Step::CreateLogin { login, .. } if login == wanted))
+    }
+
+    /// A login of ours that bears another's mark is in other hands; one that was disabled by hand has drifted.
+    fn is_healthy(&mut self, holding: &Holding, seen: &LoginSeen) -> bool {
+        let login = &holding.names.login;
+        let app = &holding.app;
+        if seen.mark.app.as_ref() != Some(app) || seen.mark.record != holding.record {
+            self.taken(Layer::Database, app, &format!("role {login}"), &seen.mark.to_string());
+            return false;
+        }
+        if !seen.can_login {
+            let message = format!("login {login} was set NOLOGIN by another's hand; it is not altered: a rotation replaces it");
+            self.wrong(Layer::Database, Some(app), Failure::blocked(Reason::CredentialDrift, message));
+            return false;
+        }
+        if seen.expired {
+            let message = format!("login {login} was given a VALID UNTIL that has passed; it is not altered: lift it, or rotate");
+            self.wrong(Layer::Database, Some(app), Failure::blocked(Reason::LoginExpired, message));
+            return false;
+        }
+        true
+    }
+}

@@ -1,0 +1,199 @@
+//! What is committed: the next number, and the mending of numbers whose record was lost. Nothing is committed unless every layer was
+//! read, and nothing while a number that any layer names has no record that was read.
+
+use crate::{
+    failure::Failure,
+    ledger::{Claim, IssueDraft, Placement},
+    name::{AppName, RecordNo},
+    observed::{Layer, Presence, StoreView},
+    reason::Reason,
+    secret::Secret,
+    step::{Source, Step},
+};
+
+use super::{Draft, FindingKind, credential::Holding};
+
+/// The length of a sealed password; the size of a record is known before its values are drawn.
+const PASSWORD_LENGTH: usize = 50;
+
+impl Draft<'_> {
+    /// Whether every number up to the highest seen has a record; if not, plans how to mend that and nothing else.
+    pub(super) fn ledger_is_whole(&mut self, store: &StoreView) -> bool {
+        let missing = store.ledger.missing(self.observed.highest());
+        if missing.is_empty() {
+            return true;
+        }
+        if let Some(number) = missing.iter().find(|number| !store.ledger.confirmed_missing.contains(number)) {
+            let message = format!("record {number} is named by another layer and the store has not shown it yet; looking again");
+            self.find(Layer::Store, None, FindingKind::Unknown, Failure::transient(Reason::LedgerStale, message));
+        } else if self.all_known() {
+            self.judge_what_was_read();
+            for number in missing {
+                self.mend(number, store);
+            }
+            self.plan.again = true;
+        }
+        false
+    }
+
+    /// From the copies that name it, each proven first; else void. History is mended under the uid that last held it: a repair is
+    /// no claim.
+    fn mend(&mut self, record: RecordNo, store: &StoreView) {
+        let uid = store.ledger.last().map_or_else(|| self.desired.uid.clone(), |last| last.uid.clone());
+        let mut needs = Vec::new();
+        let mut apps = Vec::new();
+        for (app, copy) in &store.copies {
+            let Presence::Ours(seen) = copy else { continue };
+            if seen.copy.record == record && self.is_provable(seen) {
+                let because = "its record is missing and the copy may stand in for it, if it logs in";
+                let login = seen.copy.database.username.clone();
+                let from = Source::Copy;
+                needs.push(self.step(Step::ProveLogin { app: app.clone(), record, login, from }, because, vec![]));
+                if let Some(cache) = &seen.copy.cache {
+                    let user = cache.username.clone();
+                    needs.push(self.step(Step::ProveCacheUser { app: app.clone(), record, user, from }, because, vec![]));
+                }
+                apps.push(app.clone());
+            }
+        }
+        if apps.is_empty() {
+            self.step(Step::CommitVoid { record, uid }, "another layer names this number and its record is lost", needs);
+        } else {
+            self.step(Step::FillRecord { record, uid, apps }, "its record is missing and these copies name it", needs);
+        }
+    }
+
+    /// A copy can be proven only where its login and its user are there to log in.
+    fn is_provable(&self, seen: &crate::observed::CopySeen) -> bool {
+        let login = self.observed.database.known().is_some_and(|view| {
+            matches!(view.login(&seen.copy.database.username), Presence::Ours(_))
+        });
+        let user = seen.copy.cache.as_ref().is_none_or(|cache| {
+            self.observed.cache.known().is_some_and(|view| matches!(view.user(&cache.username), Presence::Ours(_)))
+        });
+        login && user
+    }
+
+    /// Commits what this pass has to commit: credentials for new apps, or the claim of a Tenant that was created again.
+    pub(super) fn commit(&mut self, store: &StoreView, placement: &Placement, fresh: &[AppName]) -> Vec<Holding> {
+        let claim = store.ledger.claim(&self.desired.uid);
+        if fresh.is_empty() && claim != Claim::Anothers {
+            return Vec::new();
+        }
+        if !self.all_known() || self.any_copy_unknown(store) {
+            // What could not be read is a finding already; until it can be, nothing is committed, and nothing may follow.
+            self.may_write = claim != Claim::Anothers;
+            return Vec::new();
+        }
+        let next = self.observed.highest().map_or(Some(RecordNo::FIRST), RecordNo::next);
+        let Some(number) = next else {
+            let message = "all record numbers of this tenant are used";
+            self.wrong(Layer::Store, None, Failure::blocked(Reason::LedgerFull, message));
+            self.may_write = claim != Claim::Anothers;
+            return Vec::new();
+        };
+        match self.draft(number, placement, fresh) {
+            Some(draft) if !fresh.is_empty() => self.commit_issue(draft),
+            Some(_) | None => {
+                if claim == Claim::Anothers {
+                    let step = Step::CommitOpen { record: number, uid: self.desired.uid.clone() };
+                    let open = self.step(step, "the ledger names an earlier Tenant object of this name", vec![]);
+                    self.root = vec![open];
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    fn any_copy_unknown(&self, store: &StoreView) -> bool {
+        store.copies.values().any(|copy| matches!(copy, Presence::Unknown(_)))
+    }
+
+    fn commit_issue(&mut self, draft: IssueDraft) -> Vec<Holding> {
+        let record = draft.number;
+        let holdings = draft
+            .apps
+            .iter()
+            .map(|(app, names)| Holding { app: app.clone(), record, names: names.clone(), copy_version: None })
+            .collect();
+        let commit = self.step(Step::CommitIssue(draft), "these apps have no credential yet", vec![]);
+        let because = "only what the store gives back is ever used";
+        let back = self.step(Step::ReadBack { record }, because, vec![commit]);
+        self.root = vec![back];
+        holdings
+    }
+
+    /// The record that would be committed, if its names are free and it fits.
+    fn draft(&mut self, number: RecordNo, placement: &Placement, fresh: &[AppName]) -> Option<IssueDraft> {
+        let mut draft = IssueDraft {
+            number,
+            uid: self.desired.uid.clone(),
+            at: self.now.round(jiff::Unit::Second).unwrap_or(self.now),
+            placement: placement.clone(),
+            apps: std::collections::BTreeMap::new(),
+        };
+        let mut free = true;
+        for app in fresh {
+            let wanted = self.desired.apps.get(app)?;
+            match wanted.names(&self.desired.installation, &self.desired.tenant, number) {
+                Ok(names) => {
+                    free &= self.names_are_free(app, &names);
+                    draft.apps.insert(app.clone(), names);
+                }
+                Err(error) => {
+                    self.wrong(Layer::Store, Some(app), crate::desired::refusal(error));
+                    free = false;
+                }
+            }
+        }
+        (free && self.fits(&draft)).then_some(draft)
+    }
+
+    fn names_are_free(&mut self, app: &AppName, names: &crate::ledger::CredentialNames) -> bool {
+        let login = self.observed.database.known().map(|view| view.login(&names.login).clone());
+        let user = names.cache.as_ref().and_then(|(id, _)| self.observed.cache.known().map(|view| (id, view.user(id).clone())));
+        let mut free = true;
+        match login {
+            None | Some(Presence::Absent) => {}
+            Some(Presence::Ours(seen)) => {
+                self.taken(Layer::Database, app, &format!("role {}", names.login), &seen.mark.to_string());
+                free = false;
+            }
+            Some(Presence::Foreign(what)) => {
+                self.taken(Layer::Database, app, &format!("role {}", names.login), &what);
+                free = false;
+            }
+            Some(Presence::Unknown(failure)) => {
+                self.find(Layer::Database, Some(app), FindingKind::Unknown, failure);
+                free = false;
+            }
+        }
+        match user {
+            None | Some((_, Presence::Absent)) => {}
+            Some((id, Presence::Ours(seen))) => {
+                self.taken(Layer::Cache, app, &format!("cache user {id}"), &seen.mark.to_string());
+                free = false;
+            }
+            Some((id, Presence::Foreign(what))) => {
+                self.taken(Layer::Cache, app, &format!("cache user {id}"), &what);
+                free = false;
+            }
+            Some((_, Presence::Unknown(failure))) => {
+                self.find(Layer::Cache, Some(app), FindingKind::Unknown, failure);
+                free = false;
+            }
+        }
+        free
+    }
+
+    fn fits(&mut self, draft: &IssueDraft) -> bool {
+        let record = draft.seal(|| Secret::new("x".repeat(PASSWORD_LENGTH)));
+        let size = record.write(&self.desired.installation, &self.desired.tenant).expose().len();
+        let room = self.desired.tier.bytes();
+        if size > room {
+            let message = format!("record {} would be {size} bytes, a parameter of this tier holds {room}", draft.number);
+            self.wrong(Layer::Store, None, Failure::refused(Reason::RecordTooLarge, message));
+        }
+        size <= room
+    }
+}
