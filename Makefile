@@ -39,11 +39,13 @@ lint: ## Check everything that needs no running server: format, lints, architect
 	shellcheck .ci/run $$(git ls-files scripts)
 	@$(MAKE) --no-print-directory gen
 	git diff --exit-code -- $(GENERATED)
+	@! git ls-files --others --exclude-standard -- $(GENERATED) | sed 's/$$/: generated, but not committed/' | grep .
 
 .PHONY: gen
 gen: ## Write the generated files anew: the custom resource definition
 	@mkdir -p deploy/crd
-	cargo run --locked --quiet --package ramparts -- crd > deploy/crd/tenants.ramparts.com.yaml
+	cargo run --locked --quiet --package ramparts -- crd > target/crd.yaml
+	@mv target/crd.yaml deploy/crd/tenants.ramparts.com.yaml
 
 .PHONY: build
 build: stack
