@@ -298,8 +298,7 @@ impl<'a> Draft<'a> {
                 let message = format!("suspended: {} steps wait until suspend is lifted", self.plan.steps.len());
                 self.wrong(Layer::Store, None, Failure::refused(Reason::Suspended, message));
             }
-            self.plan.steps.retain(|planned| !planned.step.writes() && planned.needs.is_empty());
-            self.plan.again = false;
+            self.plan.drop_writes();
         }
         self.plan
     }
@@ -325,5 +324,20 @@ impl Draft<'_> {
                 self.step(step, "the credential logs in and pods cannot read it yet", needs);
             }
         }
+    }
+}
+
+impl Plan {
+    /// The same plan with nothing left that writes, because the lock could not be had; what can be looked at is looked at.
+    #[must_use]
+    pub fn without_writes(mut self, failure: Failure) -> Self {
+        self.drop_writes();
+        self.findings.push(Finding { layer: Layer::Database, app: None, kind: FindingKind::Waiting, failure });
+        self
+    }
+
+    fn drop_writes(&mut self) {
+        self.steps.retain(|planned| !planned.step.writes() && planned.needs.is_empty());
+        self.again = false;
     }
 }

@@ -6,8 +6,13 @@ use std::{collections::BTreeMap, time::Duration};
 use jiff::Timestamp;
 
 use crate::{
-    name::{AppName, RecordNo},
-    observed::Layer,
+    cursor::Outcome,
+    name::{AppName, CacheUser, RecordNo},
+    observed::{Layer, LoginSeen, Presence},
+    published::Whereabouts,
+    reason::Reason,
+    report::Pass,
+    step::{Source, Step},
 };
 
 /// The memory of one tenant.
@@ -40,4 +45,63 @@ impl Recall {
             proof.record == record && proof.object == object && !age.is_negative() && age.unsigned_abs() < self.proof_lasts
         })
     }
+
+    /// The memory after a pass: what logged in is fresh, what was refused is counted.
+    #[must_use]
+    pub fn after(&self, pass: Pass<'_>, now: Timestamp) -> Self {
+        let mut next = self.clone();
+        let life = pass.observed.store.known().map(|store| store.ledger.life());
+        let at = life.zip(pass.plan.placement.as_ref()).and_then(|(life, at)| pass.desired.whereabouts(at, life));
+        let Some(at) = at else { return next };
+        for (planned, outcome) in pass.plan.steps.iter().zip(pass.outcomes) {
+            match &planned.step {
+                Step::ProveLogin { app, record, login, from: Source::Ledger } => {
+                    // A login made in this very pass has no known identity yet: it is proven once more in the next.
+                    let seen = pass.observed.database.known().map(|view| view.login(login));
+                    let object = match seen {
+                        Some(Presence::Ours(seen)) => login_object(&at, seen),
+                        Some(Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_)) | None => String::new(),
+                    };
+                    next.note((app, Layer::Database), *record, object, outcome, now);
+                }
+                Step::ProveCacheUser { app, record, user, from: Source::Ledger } => {
+                    next.note((app, Layer::Cache), *record, user_object(&at, user), outcome, now);
+                    next.count(app, outcome);
+                }
+                _ => {}
+            }
+        }
+        next
+    }
+
+    fn note(&mut self, of: (&AppName, Layer), record: RecordNo, object: String, outcome: &Outcome, at: Timestamp) {
+        let key = (of.0.clone(), of.1);
+        if *outcome == Outcome::Done {
+            self.proofs.insert(key, Proof { record, object, at });
+        } else {
+            self.proofs.remove(&key);
+        }
+    }
+
+    fn count(&mut self, app: &AppName, outcome: &Outcome) {
+        match outcome {
+            Outcome::Failed(failure) if failure.reason == Reason::LoginRefused => {
+                *self.refusals.entry(app.clone()).or_default() += 1;
+            }
+            Outcome::Done => {
+                self.refusals.remove(app);
+            }
+            Outcome::Failed(_) | Outcome::Pending(..) | Outcome::Skipped => {}
+        }
+    }
+}
+
+/// What makes a login this login.
+pub(crate) fn login_object(at: &Whereabouts, seen: &LoginSeen) -> String {
+    format!("{}:{}/{}", at.database.host, at.database.port, seen.oid)
+}
+
+/// What makes a cache user this cache user.
+pub(crate) fn user_object(at: &Whereabouts, user: &CacheUser) -> String {
+    at.cache.as_ref().map_or_else(String::new, |cache| format!("{}:{}/{user}", cache.host, cache.port))
 }

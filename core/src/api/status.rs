@@ -57,7 +57,7 @@ pub struct TenantStatus {
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub apps: Vec<AppStatus>,
 
-    /// Ready, DatabaseReady, CacheReady and CredentialsReady; Reconciling and Stalled only while they are true.
+    /// What holds and what does not, by type: Ready sums up, one each for database, cache and credentials; Reconciling and Stalled only while they are true.
     #[serde(default, deserialize_with = "lenient::or_default")]
     #[schemars(length(max = definition::MOST_CONDITIONS))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]

@@ -6,6 +6,7 @@ use crate::{
     observed::{CacheUserSeen, Layer, Membership, Presence},
     published::Whereabouts,
     reason::Reason,
+    recall::user_object,
     step::{Source, Step},
 };
 
@@ -75,13 +76,13 @@ impl Draft<'_> {
     pub(super) fn prove_cache_user(&mut self, holding: &Holding, at: &Whereabouts, publish: bool) -> Option<Option<usize>> {
         let Some((user, _)) = &holding.names.cache else { return Some(None) };
         let view = self.observed.cache.known()?;
-        let endpoint = at.cache.as_ref()?;
+        at.cache.as_ref()?;
         let joined = self.plan.steps.iter().position(
             |planned| matches!(&planned.step, Step::JoinUserGroup { users } if users.contains(user)),
         );
         match view.user(user) {
             Presence::Ours(seen) if seen.membership == Membership::Member && seen.pending.is_none() => {
-                let object = format!("{}:{}/{user}", endpoint.host, endpoint.port);
+                let object = user_object(at, user);
                 let recall = &self.observed.recall;
                 if !publish && recall.is_fresh(&holding.app, Layer::Cache, holding.record, &object, self.now) {
                     return Some(None);

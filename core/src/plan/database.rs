@@ -8,6 +8,7 @@ use crate::{
     observed::{Layer, LoginSeen, Presence, StoreView},
     published::Whereabouts,
     reason::Reason,
+    recall::login_object,
     step::{LoginChanges, Source, Step},
 };
 
@@ -135,7 +136,7 @@ impl Draft<'_> {
             }
             Presence::Ours(seen) => {
                 self.is_healthy(holding, seen).then_some(())?;
-                let object = format!("{}:{}/{}", at.database.host, at.database.port, seen.oid);
+                let object = login_object(at, seen);
                 let recall = &self.observed.recall;
                 if !publish && recall.is_fresh(&holding.app, Layer::Database, holding.record, &object, self.now) {
                     return Some(None);
