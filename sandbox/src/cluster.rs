@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
-const READY_WITHIN: Duration = Duration::from_secs(120);
+const READY_WITHIN: Duration = Duration::from_mins(2);
 /// The operator's user name: what the chart's `ClusterRole` is bound to in tests.
 pub const OPERATOR: &str = "ramparts";
 const ADMINISTRATOR: &str = "sandbox-admin";
@@ -138,8 +138,9 @@ impl Cluster {
         String::from_utf8(output.stdout).context("reading kubectl's output")
     }
 
-    /// Has etcd forget every version but the present one: a watch that then resumes from an older one is answered 410 Gone.
-    pub async fn compact(&self) -> Result<()> {
+    /// Forgets every version but the present ones: a watch that then resumes from an older one is answered 410 Gone. etcd is compacted, and the API
+    /// server started anew, because it would go on serving older versions from memory.
+    pub async fn forget_history(&self) -> Result<()> {
         let now = self
             .ask_etcd("/v3/kv/range", r#"{"key":"AA==","keys_only":true,"limit":"1"}"#)
             .await?;
@@ -148,7 +149,8 @@ impl Cluster {
             .as_str()
             .context("etcd's answer names no revision")?;
         let body = serde_json::json!({"revision": revision, "physical": true}).to_string();
-        self.ask_etcd("/v3/kv/compaction", &body).await.map(drop)
+        self.ask_etcd("/v3/kv/compaction", &body).await?;
+        self.restart().await
     }
 
     /// Plays an outage of the API server; etcd, and with it every object, stays.

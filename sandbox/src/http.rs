@@ -56,11 +56,14 @@ impl Request {
 
     fn converse(&self, mut stream: impl Read + Write) -> Result<String> {
         // Version 1.0, so that the answer is not chunked and ends with the connection.
-        let mut request = format!("{} {} HTTP/1.0\r\nHost: localhost\r\n", self.method, self.path);
-        if let Some(token) = &self.token {
-            request += &format!("Authorization: Bearer {}\r\n", token.expose());
-        }
-        request += &format!("Content-Length: {}\r\n\r\n{}", self.body.len(), self.body);
+        let Self { method, path, body, .. } = self;
+        let bearer = self
+            .token
+            .as_ref()
+            .map(|token| format!("Authorization: Bearer {}\r\n", token.expose()));
+        let (bearer, length) = (bearer.unwrap_or_default(), body.len());
+        let request =
+            format!("{method} {path} HTTP/1.0\r\nHost: localhost\r\n{bearer}Content-Length: {length}\r\n\r\n{body}");
         stream.write_all(request.as_bytes()).context("asking")?;
         let mut answer = Vec::new();
         match stream.read_to_end(&mut answer) {

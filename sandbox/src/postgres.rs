@@ -20,7 +20,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// The admin's role name; see [`Postgres::admin_password`].
 pub const ADMIN: &str = "ramparts";
 const SUPERUSER: &str = "postgres";
-const READY_WITHIN: Duration = Duration::from_secs(60);
+const READY_WITHIN: Duration = Duration::from_mins(1);
 /// The kernel's limit for the path of a Unix socket, less the name that PostgreSQL appends.
 const LONGEST_SOCKET_FOLDER: usize = 107 - "/.s.PGSQL.65535.lock".len();
 

@@ -40,6 +40,11 @@ impl Tools {
         })
     }
 
+    /// Where the cache keeps its programs, for a person's `PATH`.
+    pub fn binaries(&self) -> PathBuf {
+        self.cache.join("bin")
+    }
+
     /// A program of the control plane, which only the cache has: another version from `PATH` would be another test.
     pub fn cached(&self, program: &str) -> Result<PathBuf> {
         let file = self.cache.join("bin").join(program);
