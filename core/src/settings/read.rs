@@ -51,12 +51,9 @@ impl<'n> Map<'n> {
     /// With keys that are names. Nothing at all is an empty map.
     pub fn open(at: &At<'n>, problems: &mut Problems) -> Option<Self> {
         let entries = match &at.node.value {
-            Value::Nothing => Vec::new(),
-            Value::Map(entries) => entries
-                .iter()
-                .map(|(key, node)| (key.value.as_str(), key.referenced.line(), node))
-                .collect(),
-            other => {
+            Value::Nothing => &[],
+            Value::Map(entries) => entries.as_slice(),
+            other @ (Value::Bool(_) | Value::Number(_) | Value::Fraction(_) | Value::Text(_) | Value::List(_)) => {
                 problems.add(
                     at.line(),
                     format!("{} must be a map of keys, not {}", at.words(), kind(other)),
@@ -64,6 +61,10 @@ impl<'n> Map<'n> {
                 return None;
             }
         };
+        let entries = entries
+            .iter()
+            .map(|(key, node)| (key.value.as_str(), key.referenced.line(), node))
+            .collect();
         Some(Self {
             path: at.path.clone(),
             line: at.line(),
@@ -144,13 +145,13 @@ impl At<'_> {
 
     /// A word. A number or a boolean is not one: `"20"` is, `20` is not.
     pub fn text(&self, wanted: &str, problems: &mut Problems) -> Option<&str> {
-        match &self.node.value {
-            Value::Text(text) if !text.is_empty() => Some(text),
-            other => {
-                self.wrong(&format!("{wanted}, not {}", kind(other)), problems);
-                None
-            }
+        if let Value::Text(text) = &self.node.value
+            && !text.is_empty()
+        {
+            return Some(text);
         }
+        self.wrong(&format!("{wanted}, not {}", kind(&self.node.value)), problems);
+        None
     }
 
     /// A word that something makes sense of; what it says of a word that makes none is the problem.
@@ -188,13 +189,11 @@ impl At<'_> {
     }
 
     pub fn truth(&self, problems: &mut Problems) -> Option<bool> {
-        match &self.node.value {
-            Value::Bool(value) => Some(*value),
-            other => {
-                self.wrong(&format!("true or false, not {}", kind(other)), problems);
-                None
-            }
-        }
+        let Value::Bool(value) = &self.node.value else {
+            self.wrong(&format!("true or false, not {}", kind(&self.node.value)), problems);
+            return None;
+        };
+        Some(*value)
     }
 }
 

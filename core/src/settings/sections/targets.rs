@@ -65,7 +65,7 @@ fn database(at: &At<'_>, problems: &mut Problems) -> Option<Database> {
         endpoint: endpoint?,
         admin_user,
         admin_password,
-        ca: ca?,
+        ca,
     })
 }
 
@@ -82,7 +82,7 @@ fn cache(at: &At<'_>, problems: &mut Problems) -> Option<Cache> {
     let user_group = elasticache.and_then(|at| user_group(&at, problems));
     Some(Cache {
         endpoint: endpoint?,
-        ca: ca?,
+        ca,
         user_group: user_group?,
     })
 }
@@ -125,13 +125,9 @@ fn password(at: &At<'_>, problems: &mut Problems) -> Option<PasswordSource> {
     }
 }
 
-fn ca(map: &Map<'_>, problems: &mut Problems) -> Option<Option<String>> {
-    let Some(tls) = map.get("tls") else { return Some(None) };
-    let tls = Map::strict(&tls, &TLS, problems)?;
-    match tls.get("ca") {
-        Some(at) => Some(Some(at.text("the path of a file", problems)?.to_owned())),
-        None => Some(None),
-    }
+fn ca(map: &Map<'_>, problems: &mut Problems) -> Option<String> {
+    let tls = Map::strict(&map.get("tls")?, &TLS, problems)?;
+    tls.get("ca")?.text("the path of a file", problems).map(str::to_owned)
 }
 
 fn user_group(at: &At<'_>, problems: &mut Problems) -> Option<String> {
