@@ -166,6 +166,15 @@ impl Cluster {
         Ok(())
     }
 
+    /// Plays an API server that no longer answers: every request hangs, until [`Self::thaw`].
+    pub fn freeze(&self) -> Result<()> {
+        self.apiserver().as_ref().map_or(Ok(()), Process::freeze)
+    }
+
+    pub fn thaw(&self) -> Result<()> {
+        self.apiserver().as_ref().map_or(Ok(()), Process::thaw)
+    }
+
     fn apiserver(&self) -> MutexGuard<'_, Option<Process>> {
         self.apiserver.lock().unwrap_or_else(PoisonError::into_inner)
     }

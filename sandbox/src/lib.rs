@@ -10,6 +10,7 @@ pub mod postgres;
 pub mod process;
 pub mod redis;
 pub mod secret;
+mod settings;
 pub mod site;
 pub mod stack;
 pub mod tls;

@@ -182,6 +182,15 @@ impl Postgres {
         Ok(())
     }
 
+    /// Plays a server that no longer answers: new connections hang, open sessions go on, until [`Self::thaw`].
+    pub fn freeze(&self) -> Result<()> {
+        self.process().as_ref().map_or(Ok(()), Process::freeze)
+    }
+
+    pub fn thaw(&self) -> Result<()> {
+        self.process().as_ref().map_or(Ok(()), Process::thaw)
+    }
+
     fn process(&self) -> std::sync::MutexGuard<'_, Option<Process>> {
         self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

@@ -90,6 +90,15 @@ impl Process {
         kill_process(pid, signal).with_context(|| format!("signalling {}", self.name))
     }
 
+    /// Stops it where it stands, until [`Self::thaw`]: connections to it hang instead of failing.
+    pub fn freeze(&self) -> Result<()> {
+        self.signal(Signal::STOP)
+    }
+
+    pub fn thaw(&self) -> Result<()> {
+        self.signal(Signal::CONT)
+    }
+
     /// Waits until `ready` says so. A process that ends meanwhile, or takes longer than `limit`, is an error with the end of its log.
     pub async fn wait_until<F, Fut>(&mut self, limit: Duration, mut ready: F) -> Result<()>
     where
@@ -126,6 +135,8 @@ impl Process {
             return Ok(());
         }
         self.signal(signal)?;
+        // A frozen process hears nothing else.
+        self.thaw()?;
         let start = Instant::now();
         while self.exited()?.is_none() {
             if start.elapsed() > PATIENCE {
@@ -155,7 +166,7 @@ impl Drop for Process {
         if matches!(self.child.try_wait(), Ok(Some(_))) {
             return;
         }
-        if self.farewell == Farewell::Quit && self.signal(Signal::QUIT).is_ok() {
+        if self.farewell == Farewell::Quit && self.signal(Signal::QUIT).and_then(|()| self.thaw()).is_ok() {
             let start = Instant::now();
             while start.elapsed() < PATIENCE {
                 if matches!(self.child.try_wait(), Ok(Some(_))) {

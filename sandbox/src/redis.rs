@@ -140,6 +140,15 @@ impl Redis {
             .context("saving the cache's users")
     }
 
+    /// Plays a server that no longer answers: every call to it hangs, until [`Self::thaw`].
+    pub fn freeze(&self) -> Result<()> {
+        self.process().as_ref().map_or(Ok(()), Process::freeze)
+    }
+
+    pub fn thaw(&self) -> Result<()> {
+        self.process().as_ref().map_or(Ok(()), Process::thaw)
+    }
+
     fn process(&self) -> std::sync::MutexGuard<'_, Option<Process>> {
         self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

@@ -1,5 +1,6 @@
 //! The parts of the stack, started together in one folder, and gone together when it is dropped or when the program dies.
 
+use crate::aws::Aws;
 use crate::cluster::Cluster;
 use crate::folder::{self, Folder};
 use crate::postgres::{Postgres, Version};
@@ -16,10 +17,14 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{self, Runtime};
 use tokio::sync::OnceCell;
 
+/// The `ElastiCache` user group that is there from the beginning, as an administrator would have made it.
+pub const USER_GROUP: &str = "demo";
+
 /// The order of the fields is the order in which they end: the folder goes when nothing writes to it any more.
 #[derive(Debug)]
 pub struct Stack {
     pub kube: Part<Cluster>,
+    pub aws: Part<Aws>,
     pub redis: Part<Redis>,
     pub postgres: Part<Postgres>,
     authority: Authority,
@@ -64,33 +69,36 @@ impl Stack {
     /// One more PostgreSQL server, in a folder of the stack's with this name.
     pub async fn another_postgres(&self, name: &str, version: Version) -> Result<Postgres> {
         let directory = self.folder.path().join(name);
-        Postgres::start(Site { tools: &self.tools, authority: &self.authority, directory: &directory }, version).await
+        Postgres::start(
+            Site {
+                tools: &self.tools,
+                authority: &self.authority,
+                directory: &directory,
+            },
+            version,
+        )
+        .await
     }
 }
 
-/// A part of the stack that was asked for. To use one that was not is a mistake in the caller, and panics with what to ask for.
+/// A part of the stack that was asked for. To use one that was not is a mistake in the caller, and panics.
 #[derive(Debug)]
-pub struct Part<T> {
-    name: &'static str,
-    server: Option<T>,
-}
+pub struct Part<T>(Option<T>);
 
 impl<T> Deref for Part<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        let Self { name, server } = self;
-        server.as_ref().unwrap_or_else(|| {
-            let missing: Result<&T, String> = Err(format!("call `.{name}()` on the builder"));
-            missing.expect("this stack was started without the part that is used here")
-        })
+        self.0
+            .as_ref()
+            .expect("the stack's builder was asked for the part that is used here")
     }
 }
 
 impl<T> Part<T> {
     /// The part, if this stack has it.
     pub fn get(&self) -> Option<&T> {
-        self.server.as_ref()
+        self.0.as_ref()
     }
 }
 
@@ -102,6 +110,7 @@ pub struct Builder {
     kube: bool,
     postgres: Option<Version>,
     redis: bool,
+    aws: bool,
     directory: Option<PathBuf>,
     progress: Option<Progress>,
 }
@@ -109,7 +118,7 @@ pub struct Builder {
 impl Builder {
     #[must_use]
     pub fn everything(self, version: Version) -> Self {
-        self.kube().postgres(version).redis()
+        self.kube().postgres(version).redis().aws()
     }
 
     #[must_use]
@@ -130,6 +139,13 @@ impl Builder {
         self
     }
 
+    /// SSM and ElastiCache. If there is a Redis as well, the users made in ElastiCache can log in to it.
+    #[must_use]
+    pub fn aws(mut self) -> Self {
+        self.aws = true;
+        self
+    }
+
     /// A folder of the caller's choice instead of a temporary one. It is removed at the end all the same.
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -146,7 +162,10 @@ impl Builder {
 
     /// Starts all parts at once. If one fails, the others end with it.
     pub async fn start(self) -> Result<Stack> {
-        background()?.spawn(self.assemble()).await.context("starting the stack")?
+        background()?
+            .spawn(self.assemble())
+            .await
+            .context("starting the stack")?
     }
 
     async fn assemble(self) -> Result<Stack> {
@@ -156,24 +175,51 @@ impl Builder {
         let authority = Authority::new("Ramparts sandbox")?;
         let path = folder.path();
         folder::write(&path.join("ca.pem"), &authority.pem(), 0o644)?;
-        folder::write(&path.join("strange-ca.pem"), &Authority::new("Somebody else")?.pem(), 0o644)?;
+        folder::write(
+            &path.join("strange-ca.pem"),
+            &Authority::new("Somebody else")?.pem(),
+            0o644,
+        )?;
 
-        let site = |directory| Site { tools: &tools, authority: &authority, directory };
+        let site = |directory| Site {
+            tools: &tools,
+            authority: &authority,
+            directory,
+        };
         // The names are short because a Unix socket's path must be.
         let (kube, postgres, redis) = (path.join("kube"), path.join("pg"), path.join("redis"));
-        let (kube, postgres, redis) = tokio::try_join!(
+        let (kube, postgres, (redis, aws)) = tokio::try_join!(
             self.timed("kube-apiserver", self.kube.then(|| Cluster::start(site(&kube)))),
-            self.timed("PostgreSQL", self.postgres.map(|version| Postgres::start(site(&postgres), version))),
-            self.timed("Redis", self.redis.then(|| Redis::start(site(&redis)))),
+            self.timed(
+                "PostgreSQL",
+                self.postgres.map(|version| Postgres::start(site(&postgres), version))
+            ),
+            self.start_caches(site(&redis)),
         )?;
-        Ok(Stack {
-            kube: Part { name: "kube", server: kube },
-            redis: Part { name: "redis", server: redis },
-            postgres: Part { name: "postgres", server: postgres },
+        let stack = Stack {
+            kube: Part(kube),
+            aws: Part(aws),
+            redis: Part(redis),
+            postgres: Part(postgres),
             authority,
             tools,
             folder,
-        })
+        };
+        stack.write_files()?;
+        Ok(stack)
+    }
+
+    /// Redis, then the AWS sandbox, which governs its users from its first moment on.
+    async fn start_caches(&self, site: Site<'_>) -> Result<(Option<Redis>, Option<Aws>)> {
+        let redis = self.timed("Redis", self.redis.then(|| Redis::start(site))).await?;
+        let admin = redis.as_ref().map(Redis::admin);
+        let aws = async {
+            let aws = Aws::start(admin).await?;
+            aws.create_user_group(USER_GROUP)?;
+            Ok(aws)
+        };
+        let aws = self.timed("the AWS sandbox", self.aws.then_some(aws)).await?;
+        Ok((redis, aws))
     }
 
     async fn timed<T>(&self, name: &str, start: Option<impl Future<Output = Result<T>>>) -> Result<Option<T>> {
@@ -189,10 +235,20 @@ impl Builder {
 
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kube, postgres, redis, directory, progress: _ } = self;
+        let Self {
+            kube,
+            postgres,
+            redis,
+            aws,
+            directory,
+            progress: _,
+        } = self;
         let mut text = f.debug_struct("Builder");
-        text.field("kube", kube).field("postgres", postgres).field("redis", redis).field("directory", directory);
-        text.finish_non_exhaustive()
+        text.field("kube", kube)
+            .field("postgres", postgres)
+            .field("redis", redis)
+            .field("aws", aws);
+        text.field("directory", directory).finish_non_exhaustive()
     }
 }
 
@@ -203,6 +259,16 @@ pub(crate) fn seconds(time: Duration) -> String {
 /// A runtime that lives as long as the program. A stack that is shared between tests must not hang on the runtime of the test that came first.
 fn background() -> Result<&'static Runtime> {
     static BACKGROUND: OnceLock<Option<Runtime>> = OnceLock::new();
-    let build = || runtime::Builder::new_multi_thread().worker_threads(2).thread_name("sandbox").enable_all().build().ok();
-    BACKGROUND.get_or_init(build).as_ref().ok_or_else(|| anyhow!("the sandbox's own runtime could not be started"))
+    let build = || {
+        runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("sandbox")
+            .enable_all()
+            .build()
+            .ok()
+    };
+    BACKGROUND
+        .get_or_init(build)
+        .as_ref()
+        .ok_or_else(|| anyhow!("the sandbox's own runtime could not be started"))
 }

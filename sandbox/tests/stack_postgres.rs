@@ -7,6 +7,7 @@ use sandbox::postgres::ADMIN;
 use sandbox::tls::{Authority, client_config};
 use sandbox::{Stack, Version};
 use std::net::{IpAddr, Ipv4Addr};
+use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, NoTls, error::SqlState};
@@ -179,6 +180,20 @@ async fn after_an_outage_the_same_port_serves_the_same_data(version: Version) {
     );
 }
 
+async fn a_frozen_server_hangs_until_it_is_thawed(version: Version) {
+    let stack = Stack::builder().postgres(version).start().await.unwrap();
+    stack.postgres.freeze().unwrap();
+    let moment = Duration::from_millis(500);
+    let refused = tokio::time::timeout(moment, stack.postgres.admin()).await;
+    assert!(refused.is_err(), "neither an answer nor a refusal");
+    stack.postgres.thaw().unwrap();
+    stack.postgres.admin().await.unwrap();
+    stack.postgres.freeze().unwrap();
+    let begun = Instant::now();
+    drop(stack);
+    assert!(begun.elapsed() < Duration::from_secs(5), "it ends all the same");
+}
+
 macro_rules! on_every_release {
     ($($promise:ident)*) => {
         mod postgres_15 {
@@ -197,4 +212,5 @@ on_every_release! {
     the_admin_has_what_it_has_on_rds_and_no_more
     the_log_holds_every_statement_and_no_password_of_the_admin
     after_an_outage_the_same_port_serves_the_same_data
+    a_frozen_server_hangs_until_it_is_thawed
 }
