@@ -2,4 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod client;
+mod faults;
+mod groups;
+mod listing;
+mod projection;
 mod ssm;
+mod users;
