@@ -59,7 +59,10 @@ Environment:
 fn main() -> ExitCode {
     let Command::Up(up) = Arguments::parse().command;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    match runtime.context("starting the runtime").and_then(|runtime| runtime.block_on(run(&up))) {
+    match runtime
+        .context("starting the runtime")
+        .and_then(|runtime| runtime.block_on(run(&up)))
+    {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("sandbox: {error:#}");
@@ -72,11 +75,16 @@ async fn run(up: &Up) -> Result<()> {
     // Before anything is started, so that a signal during the start cleans up as well.
     let end = end()?;
     let begun = Instant::now();
-    let mut builder = Stack::builder().everything(up.postgres).progress(|line| eprintln!("sandbox: {line}"));
+    let mut builder = Stack::builder()
+        .everything(up.postgres)
+        .progress(|line| eprintln!("sandbox: {line}"));
     if let Some(dir) = &up.dir {
         builder = builder.directory(dir);
     }
-    eprintln!("sandbox: starting PostgreSQL {}, Redis, the control plane and the AWS sandbox", up.postgres.major());
+    eprintln!(
+        "sandbox: starting PostgreSQL {}, Redis, the control plane and the AWS sandbox",
+        up.postgres.major()
+    );
     tokio::pin!(end);
     let stack = tokio::select! {
         stack = builder.start() => stack?,
@@ -84,8 +92,14 @@ async fn run(up: &Up) -> Result<()> {
         () = &mut end => return Ok(()),
     };
     let exports = stack.exports();
-    eprintln!("sandbox: ready after {:.1} s in {}", begun.elapsed().as_secs_f64(), stack.directory().display());
-    std::io::stdout().write_all(exports.as_bytes()).context("printing the environment")?;
+    eprintln!(
+        "sandbox: ready after {:.1} s in {}",
+        begun.elapsed().as_secs_f64(),
+        stack.directory().display()
+    );
+    std::io::stdout()
+        .write_all(exports.as_bytes())
+        .context("printing the environment")?;
     if let Some(path) = &up.env_file {
         publish(path, &exports)?;
     }
