@@ -14,7 +14,7 @@ export PATH := $(RAMPARTS_TOOLS)/bin:$(PATH)
 GENERATED := deploy/crd
 
 # The operator with a crash point before and after every effect; only tests run it.
-CHAOS :=
+CHAOS := cargo build --locked --package ramparts --features chaos --bin ramparts-chaos
 
 .PHONY: help
 help: ## List the commands

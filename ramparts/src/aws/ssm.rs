@@ -22,11 +22,11 @@ use crate::gate::{Call, Gate};
 /// One installation's branch of Parameter Store.
 #[derive(Clone, Debug)]
 pub struct Ssm {
-    client: Client,
-    prefix: StorePrefix,
+    pub(crate) client: Client,
+    pub(crate) prefix: StorePrefix,
     kms_key: Option<String>,
     tier: Tier,
-    installation: Installation,
+    pub(crate) installation: Installation,
     gate: Gate,
 }
 

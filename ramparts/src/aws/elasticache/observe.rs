@@ -47,8 +47,11 @@ impl ElastiCache {
         if wanted.is_empty() {
             return Ok(CacheView::default());
         }
-        let users = stream::iter(wanted)
-            .map(|user| async move { Ok::<_, Failure>((user.clone(), self.find(tenant, user).await?)) })
+        let users = stream::iter(wanted.to_vec())
+            .map(|user| async move {
+                let found = self.find(tenant, &user).await?;
+                Ok::<_, Failure>((user, found))
+            })
             .buffered(AT_ONCE)
             .try_collect::<Vec<_>>();
         let (group, users) = try_join(self.group(), users).await?;
