@@ -15,7 +15,7 @@ use kube::{
     core::DeserializeGuard,
     runtime::{
         Controller, Predicate, PredicateConfig, WatchStreamExt,
-        controller::{Action, Config},
+        controller::{self, Action, Config},
         reflector, watcher,
     },
 };
@@ -79,9 +79,13 @@ pub async fn run(
         .graceful_shutdown_on(shutdown)
         .run(visit, after_failure, operator)
         .for_each(|result| async {
-            if let Err(error) = result {
-                // What a pass returned was logged there; what is left is the watch itself.
-                tracing::debug!(%error, "the controller reports");
+            match result {
+                // What a pass returned was logged there; an object that is gone needs no more.
+                Ok(_) | Err(controller::Error::ReconcilerFailed(..) | controller::Error::ObjectNotFound(_)) => {}
+                Err(error) => {
+                    let error = anyhow::Error::from(error);
+                    tracing::warn!(error = format!("{error:#}"), "the watch was interrupted; it is begun again");
+                }
             }
         })
         .await;

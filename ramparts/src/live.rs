@@ -108,7 +108,7 @@ impl Live {
 
 /// An id by which a server and a store will know each other.
 fn new_server_id() -> String {
-    Alphanumeric.sample_string(&mut rand::rng(), 20)
+    format!("{:032x}", rand::random::<u128>())
 }
 
 /// A new password. It exists nowhere but in the record that is about to be written.

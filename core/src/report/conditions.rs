@@ -210,7 +210,13 @@ fn ready_message(pass: Pass<'_>) -> String {
 
 /// At most three sentences: a condition is read on one screen. What waits for an earlier step says nothing new beside that step.
 fn message<'a>(problems: impl Iterator<Item = &'a Problem>, pass: Pass<'_>) -> String {
-    let all: Vec<&str> = problems.map(|problem| problem.failure.message.as_str()).collect();
+    let mut all: Vec<&str> = Vec::new();
+    for problem in problems {
+        // One fault that blinds two layers is said once.
+        if !all.contains(&problem.failure.message.as_str()) {
+            all.push(&problem.failure.message);
+        }
+    }
     let mut shown: Vec<&str> = all.iter().copied().take(3).collect();
     let more = format!("and {} more", all.len() - shown.len());
     if all.len() > shown.len() {

@@ -13,7 +13,7 @@ use crate::{
 use super::Pass;
 
 /// One thing that is not as it should be.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Problem {
     pub layer: Layer,
     pub app: Option<AppName>,
@@ -41,7 +41,7 @@ impl Problem {
             self.failure.reason,
             Reason::CredentialDrift | Reason::LoginExpired | Reason::EndpointChanged | Reason::Suspended
         );
-        self.weight == Weight::Wrong && matches!(self.failure.class, Class::Blocked | Class::Refused) && !degraded
+        self.weight != Weight::Waiting && matches!(self.failure.class, Class::Blocked | Class::Refused) && !degraded
     }
 }
 
@@ -65,7 +65,12 @@ pub(super) fn problems(pass: Pass<'_>) -> Vec<Problem> {
         let harmless = limits || is_unpublished(pass, step.app());
         Some(Problem { layer: step.layer(), app: step.app().cloned(), weight, failure, harmless })
     });
-    let mut problems: Vec<Problem> = findings.chain(outcomes).collect();
+    let mut problems: Vec<Problem> = Vec::new();
+    for problem in findings.chain(outcomes) {
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    }
     problems.sort_by_key(|problem| std::cmp::Reverse((problem.weight, problem.failure.class)));
     problems
 }
