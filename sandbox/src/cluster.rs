@@ -4,7 +4,7 @@
 use crate::folder;
 use crate::http::Request;
 use crate::ports;
-use crate::process::{self, Farewell, Launch, Process};
+use crate::process::{Farewell, Launch, Process};
 use crate::secret::Secret;
 use crate::site::Site;
 use crate::tls;
@@ -180,19 +180,18 @@ impl Cluster {
     }
 
     async fn start_etcd(&mut self) -> Result<()> {
-        for _ in 0..4 {
-            let (client, peer) = (ports::free()?, ports::free()?);
+        let mut claim = ports::Claim::new("etcd");
+        loop {
+            let (client, peer) = (claim.next()?, claim.next()?);
             self.etcd_port = client;
             match self.run_etcd(client, peer).await {
                 Ok(process) => {
                     self.etcd = Mutex::new(Some(process));
                     return Ok(());
                 }
-                Err(error) if process::lost_its_port(&error) => {}
-                Err(error) => return Err(error),
+                Err(error) => claim.lost(error)?,
             }
         }
-        bail!("starting etcd: four ports in a row were taken by others before it could listen")
     }
 
     async fn run_etcd(&self, client: u16, peer: u16) -> Result<Process> {
@@ -218,18 +217,17 @@ impl Cluster {
     }
 
     async fn start_apiserver(&mut self) -> Result<()> {
-        for _ in 0..4 {
-            self.port = ports::free()?;
+        let mut claim = ports::Claim::new("kube-apiserver");
+        loop {
+            self.port = claim.next()?;
             match self.run_apiserver(self.port).await {
                 Ok(process) => {
                     *self.apiserver() = Some(process);
                     return Ok(());
                 }
-                Err(error) if process::lost_its_port(&error) => {}
-                Err(error) => return Err(error),
+                Err(error) => claim.lost(error)?,
             }
         }
-        bail!("starting kube-apiserver: four ports in a row were taken by others before it could listen")
     }
 
     async fn run_apiserver(&self, port: u16) -> Result<Process> {

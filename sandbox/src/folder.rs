@@ -13,7 +13,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const PREFIX: &str = "ramparts-sandbox-";
-const LOCK: &str = "lock";
+/// Also what makes a folder of the caller's choice one that may be cleared, so nobody else may use this name.
+const LOCK: &str = ".ramparts-sandbox.lock";
 const KEPT: &str = "kept";
 /// A folder gets its final name only once it is locked; one that never did belongs to a start that was cut short.
 const UNLOCKED: &str = ".new";

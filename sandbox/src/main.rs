@@ -72,6 +72,10 @@ fn main() -> ExitCode {
 }
 
 async fn run(up: &Up) -> Result<()> {
+    if let Some(path) = up.env_file.as_deref().filter(|path| path.exists()) {
+        // A script that waits for the file must not be served what an earlier stack left.
+        std::fs::remove_file(path).with_context(|| format!("removing the old {}", path.display()))?;
+    }
     // Before anything is started, so that a signal during the start cleans up as well.
     let end = end()?;
     let begun = Instant::now();

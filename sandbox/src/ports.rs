@@ -1,7 +1,8 @@
 //! Free loopback ports, from below the range that the kernel hands out to outgoing connections. A port inside that range could be taken by any
 //! client while a server plays an outage, and a client that retries against it can even end up connected to itself.
 
-use anyhow::{Result, bail};
+use crate::process;
+use anyhow::{Context, Error, Result, bail};
 use rand::RngExt;
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Range;
@@ -24,6 +25,33 @@ pub fn free() -> Result<u16> {
         range.start,
         range.end
     )
+}
+
+/// A server's repeated attempts to be the first on a free port.
+#[derive(Debug)]
+pub struct Claim {
+    server: &'static str,
+    left: u32,
+}
+
+impl Claim {
+    pub fn new(server: &'static str) -> Self {
+        Self { server, left: 4 }
+    }
+
+    pub fn next(&self) -> Result<u16> {
+        free().with_context(|| format!("starting {}", self.server))
+    }
+
+    /// Whether to try again after this failure: only if the port went to somebody else, and not for ever.
+    pub fn lost(&mut self, error: Error) -> Result<()> {
+        self.left = self.left.saturating_sub(1);
+        if self.left > 0 && process::lost_its_port(&error) {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    }
 }
 
 fn candidates() -> Range<u16> {

@@ -3,7 +3,7 @@
 
 use crate::folder;
 use crate::ports;
-use crate::process::{self, Account, Farewell, Launch, Process};
+use crate::process::{Account, Farewell, Launch, Process};
 use crate::secret::Secret;
 use crate::site::Site;
 use crate::tls::{self, Authority};
@@ -269,18 +269,17 @@ log_line_prefix = '%m [%p] %q%u@%d '
     }
 
     async fn start_on_a_free_port(&mut self) -> Result<()> {
-        for _ in 0..4 {
-            self.port = ports::free()?;
+        let mut claim = ports::Claim::new("PostgreSQL");
+        loop {
+            self.port = claim.next()?;
             match self.run(self.port).await {
                 Ok(process) => {
                     *self.process() = Some(process);
                     return Ok(());
                 }
-                Err(error) if process::lost_its_port(&error) => {}
-                Err(error) => return Err(error),
+                Err(error) => claim.lost(error)?,
             }
         }
-        bail!("starting PostgreSQL: four ports in a row were taken by others before it could listen")
     }
 
     async fn run(&self, port: u16) -> Result<Process> {

@@ -3,14 +3,14 @@
 
 use crate::folder;
 use crate::ports;
-use crate::process::{self, Farewell, Launch, Process};
+use crate::process::{Farewell, Launch, Process};
 use crate::secret::Secret;
 use crate::site::Site;
 use crate::tls;
 use crate::tools::Tools;
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Client, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, TlsCertificates};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -154,18 +154,17 @@ impl Redis {
     }
 
     async fn start_on_a_free_port(&mut self) -> Result<()> {
-        for _ in 0..4 {
-            self.port = ports::free()?;
+        let mut claim = ports::Claim::new("Redis");
+        loop {
+            self.port = claim.next()?;
             match self.run(self.port).await {
                 Ok(process) => {
                     *self.process() = Some(process);
                     return Ok(());
                 }
-                Err(error) if process::lost_its_port(&error) => {}
-                Err(error) => return Err(error),
+                Err(error) => claim.lost(error)?,
             }
         }
-        bail!("starting Redis: four ports in a row were taken by others before it could listen")
     }
 
     async fn run(&self, port: u16) -> Result<Process> {

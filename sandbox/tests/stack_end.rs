@@ -179,7 +179,9 @@ fn a_killed_program_leaves_no_process_and_no_folder() {
 fn a_program_killed_in_the_middle_of_its_start_leaves_nothing_either() {
     for delay in [5, 100, 400, 1200] {
         let mut up = Up::begin();
-        eventually("the folder is there", || up.folder.join("lock").exists());
+        eventually("the folder is there", || {
+            up.folder.join(".ramparts-sandbox.lock").exists()
+        });
         thread::sleep(Duration::from_millis(delay));
         up.signal(Signal::KILL);
         up.child.wait().unwrap();
@@ -240,6 +242,7 @@ fn a_folder_that_holds_something_else_is_left_alone() {
     let folder = scratch.path().join("precious");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("letter"), "dear").unwrap();
+    fs::write(folder.join("lock"), "somebody else's").unwrap();
     let error = Folder::at(&folder).unwrap_err().to_string();
     assert!(error.contains("not empty"), "{error}");
     assert_eq!(fs::read_to_string(folder.join("letter")).unwrap(), "dear");
@@ -249,11 +252,11 @@ fn a_folder_that_holds_something_else_is_left_alone() {
 fn what_a_crash_left_is_removed_by_the_next_stack_and_what_is_in_use_is_not() {
     let leftover = std::env::temp_dir().join(format!("ramparts-sandbox-leftover{}", std::process::id()));
     fs::create_dir(&leftover).unwrap();
-    fs::write(leftover.join("lock"), "").unwrap();
+    fs::write(leftover.join(".ramparts-sandbox.lock"), "").unwrap();
     fs::write(leftover.join("data"), "").unwrap();
     let kept = std::env::temp_dir().join(format!("ramparts-sandbox-kept{}", std::process::id()));
     fs::create_dir(&kept).unwrap();
-    fs::write(kept.join("lock"), "").unwrap();
+    fs::write(kept.join(".ramparts-sandbox.lock"), "").unwrap();
     fs::write(kept.join("kept"), "").unwrap();
     let living = Folder::temporary().unwrap();
 
