@@ -6,12 +6,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::elasticache::{Authentication, Status, User};
+use super::elasticache::{self, Authentication, Form, Group, Status, User};
 use super::place::Place;
 use super::refusal::Refusal;
 use super::ssm::{self, Kind, Put};
 use super::state::{ACCOUNT, Region, Shared};
 use super::terms::Terms;
+
+/// Longer than any delay that a test sets.
+const AGES: Duration = Duration::from_hours(10 * 365 * 24);
 
 /// A parameter as it is stored, decrypted.
 #[derive(Clone, PartialEq, Eq)]
@@ -69,29 +72,23 @@ impl Hand {
     }
 
     pub fn parameter(&self, name: &str) -> Option<StoredParameter> {
-        let key = ssm::key(name);
-        self.parameters(&key)
-            .into_iter()
-            .find(|parameter| ssm::key(&parameter.name) == key)
+        self.history(name).pop()
+    }
+
+    /// Every version of a parameter that is kept, oldest first.
+    pub fn history(&self, name: &str) -> Vec<StoredParameter> {
+        self.with(|region, _| {
+            let parameter = region.parameters.get(&ssm::key(name));
+            parameter.into_iter().flat_map(stored).collect()
+        })
     }
 
     /// Every parameter whose name begins with `prefix`, in order.
     pub fn parameters(&self, prefix: &str) -> Vec<StoredParameter> {
         self.with(|region, _| {
-            let newest = |parameter: &ssm::Parameter| {
-                let version = parameter.versions.back()?;
-                Some(StoredParameter {
-                    name: parameter.name.clone(),
-                    value: version.value.clone(),
-                    version: version.number,
-                    secure: parameter.kind == Kind::SecureString,
-                    tags: parameter.tags.clone(),
-                })
-            };
-            region
-                .parameters
-                .below(prefix)
-                .filter_map(|(_, parameter)| newest(parameter))
+            let below = region.parameters.below(prefix);
+            below
+                .filter_map(|(_, parameter)| stored(parameter).next_back())
                 .collect()
         })
     }
@@ -153,6 +150,33 @@ impl Hand {
         })
     }
 
+    /// Makes a user that is outside every group.
+    pub fn create_user(&self, id: &str, access: &str, password: &str, tags: &[(&str, &str)]) -> Result<(), Refusal> {
+        let mut fields: Vec<(String, &str)> = [
+            ("UserId", id),
+            ("UserName", id),
+            ("Engine", "redis"),
+            ("AccessString", access),
+            ("Passwords.member.1", password),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        for (place, (key, value)) in tags.iter().enumerate() {
+            fields.push((format!("Tags.Tag.{place}.Key"), key));
+            fields.push((format!("Tags.Tag.{place}.Value"), value));
+        }
+        let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        self.with(|region, terms| {
+            let at = Place {
+                account: ACCOUNT,
+                region: &self.region,
+                now: Instant::now(),
+                terms,
+            };
+            elasticache::answer("CreateUser", &Form::of(&fields), &mut region.directory, &at).map(|_| ())
+        })
+    }
+
     /// Deletes a user at once and takes it out of every group.
     pub fn delete_user(&self, id: &str) -> bool {
         let id = id.to_ascii_lowercase();
@@ -191,6 +215,11 @@ impl Hand {
         })
     }
 
+    /// Lets every change of state that is under way end now, however long it would have taken.
+    pub fn finish(&self) {
+        self.with(|region, _| region.directory.settle(Instant::now() + AGES));
+    }
+
     /// The ids of a group's members whose membership is in force, without its user named `default`.
     pub fn members(&self, group: &str) -> Vec<String> {
         self.with(|region, _| {
@@ -220,7 +249,7 @@ impl Hand {
         self.with(|region, _| region.directory.group(group).ok().map(|group| group.status.name()))
     }
 
-    fn change_group(&self, id: &str, change: impl FnOnce(&mut super::elasticache::Group) -> bool) -> bool {
+    fn change_group(&self, id: &str, change: impl FnOnce(&mut Group) -> bool) -> bool {
         self.with(|region, _| {
             region.directory.epoch += 1;
             region
@@ -230,4 +259,15 @@ impl Hand {
                 .is_some_and(change)
         })
     }
+}
+
+/// The versions of a parameter, oldest first.
+fn stored(parameter: &ssm::Parameter) -> impl DoubleEndedIterator<Item = StoredParameter> {
+    parameter.versions.iter().map(|version| StoredParameter {
+        name: parameter.name.clone(),
+        value: version.value.clone(),
+        version: version.number,
+        secure: parameter.kind == Kind::SecureString,
+        tags: parameter.tags.clone(),
+    })
 }

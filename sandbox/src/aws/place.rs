@@ -18,12 +18,8 @@ impl Place<'_> {
         format!("arn:aws:{service}:{}:{}:{resource}", self.region, self.account)
     }
 
-    /// What was put after this instant is not seen by readers yet; absent: everything is seen.
-    pub fn horizon(&self) -> Option<Instant> {
-        if self.terms.stale_reads.is_zero() {
-            None
-        } else {
-            self.now.checked_sub(self.terms.stale_reads)
-        }
+    /// Whether a reader sees what was put at that instant.
+    pub fn sees(&self, put: Instant) -> bool {
+        put + self.terms.stale_reads <= self.now
     }
 }

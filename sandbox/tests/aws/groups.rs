@@ -7,7 +7,7 @@ use aws_sdk_elasticache::types::UserGroup;
 use sandbox::aws::{Aws, Quotas, Transition};
 use std::time::Duration;
 
-const SLOW: Duration = Duration::from_millis(250);
+const SLOW: Duration = Duration::from_hours(1);
 
 /// A sandbox with the group `prod` and users `a`, `b` and `c` outside it.
 async fn group() -> (Aws, Client) {
@@ -105,7 +105,7 @@ async fn while_a_group_is_modifying_the_old_membership_holds_and_nobody_else_may
     let delete = cache.delete_user_group().user_group_id("prod").send().await;
     assert_eq!(refusal(delete), "400 InvalidUserGroupState");
 
-    tokio::time::sleep(SLOW).await;
+    aws.hand().finish();
     let group = show(&cache).await;
     assert_eq!((group.status(), group.pending_changes()), (Some("active"), None));
     assert_eq!(aws.hand().members("prod"), ["a", "b"]);
@@ -150,7 +150,7 @@ async fn a_user_that_is_not_active_cannot_join() {
     let refused = modify(&cache).user_ids_to_add("a").user_ids_to_add("b").send().await;
     assert_eq!(refusal(refused), "400 InvalidUserState");
     assert!(aws.hand().members("prod").is_empty());
-    tokio::time::sleep(SLOW).await;
+    aws.hand().finish();
     modify(&cache)
         .user_ids_to_add("a")
         .user_ids_to_add("b")
@@ -212,7 +212,7 @@ async fn groups_are_created_listed_and_deleted() {
         aws.hand().members("second").is_empty(),
         "nobody is a member of a group that is not there yet"
     );
-    tokio::time::sleep(SLOW).await;
+    aws.hand().finish();
     assert_eq!(aws.hand().members("second"), ["a"]);
 
     let all = cache.describe_user_groups().send().await.unwrap();
@@ -271,6 +271,17 @@ async fn a_valkey_group_holds_only_users_that_prove_themselves() {
 async fn a_person_changes_members_without_a_trace_in_the_log() {
     let (aws, cache) = group().await;
     let (hand, mark) = (aws.hand(), aws.mark());
+    hand.create_user("by-hand", "on ~a:*", PASSWORD, &[("ramparts", "prod")])
+        .unwrap();
+    let made = hand.user("by-hand").unwrap();
+    assert_eq!(
+        (made.access_string.as_str(), made.tags["ramparts"].as_str()),
+        ("on ~a:* -@all", "prod")
+    );
+    assert_eq!(
+        hand.create_user("by-hand", "on ~a:*", PASSWORD, &[]).unwrap_err().code,
+        "UserAlreadyExists"
+    );
     assert!(hand.add_member("prod", "a") && hand.add_member("prod", "b"));
     assert!(hand.remove_member("prod", "b"));
     assert_eq!(hand.members("prod"), ["a"]);
@@ -283,4 +294,13 @@ async fn a_person_changes_members_without_a_trace_in_the_log() {
     assert!(hand.delete_user("a"));
     assert_eq!(hand.user("a"), None);
     assert_eq!(aws.calls_since(mark).len(), 1);
+}
+
+#[tokio::test]
+async fn a_change_of_state_ends_by_itself_when_its_time_is_up() {
+    let (aws, cache) = group().await;
+    aws.set_delay(Transition::GroupModify, Duration::from_millis(100));
+    modify(&cache).user_ids_to_add("a").send().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(show(&cache).await.status(), Some("active"));
 }

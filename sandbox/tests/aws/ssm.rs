@@ -5,6 +5,7 @@ use aws_sdk_ssm::Client;
 use aws_sdk_ssm::operation::put_parameter::builders::PutParameterFluentBuilder;
 use aws_sdk_ssm::types::{ParameterTier, ParameterType, ResourceTypeForTagging, Tag};
 use futures::future::join_all;
+use sandbox::aws::Quotas;
 use std::time::Duration;
 
 pub fn put(ssm: &Client, name: &str, value: &str) -> PutParameterFluentBuilder {
@@ -245,7 +246,7 @@ async fn each_region_has_parameters_of_its_own() {
 async fn a_read_may_be_late_but_a_creation_never_is() {
     let (aws, ssm, _) = sandbox().await;
     put(&ssm, "/a", "one").send().await.unwrap();
-    aws.set_stale_reads(Duration::from_millis(300));
+    aws.set_stale_reads(Duration::from_hours(1));
     assert_eq!(
         refusal(ssm.get_parameter().name("/a").send().await),
         "400 ParameterNotFound"
@@ -254,7 +255,9 @@ async fn a_read_may_be_late_but_a_creation_never_is() {
         refusal(put(&ssm, "/a", "two").send().await),
         "400 ParameterAlreadyExists"
     );
-    tokio::time::sleep(Duration::from_millis(350)).await;
+
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    aws.set_stale_reads(Duration::from_secs(2));
     ssm.put_parameter()
         .name("/a")
         .value("two")
@@ -288,6 +291,8 @@ async fn a_person_changes_parameters_without_a_trace_in_the_log() {
         .await
         .unwrap();
     assert_eq!(read.parameter().unwrap().value(), Some("two"));
+    let values: Vec<_> = hand.history("/a").into_iter().map(|kept| kept.value).collect();
+    assert_eq!(values, ["one", "two"]);
     assert!(hand.delete_parameter("/a") && !hand.delete_parameter("/a"));
     assert_eq!(aws.calls_since(0).len(), 1);
 }
@@ -330,4 +335,30 @@ async fn the_log_names_the_call_and_holds_no_value() {
     aws.reset_counters();
     assert!(aws.counters().is_empty());
     assert_eq!(aws.calls_since(mark).len(), 3, "the log stays");
+}
+
+#[tokio::test]
+async fn the_parameters_of_a_region_are_limited_by_tier() {
+    let (aws, ssm, _) = sandbox().await;
+    aws.set_quotas(Quotas {
+        standard_parameters: 1,
+        ..Quotas::default()
+    });
+    put(&ssm, "/a", "value").send().await.unwrap();
+    assert_eq!(
+        refusal(put(&ssm, "/b", "value").send().await),
+        "400 ParameterLimitExceeded"
+    );
+    put(&ssm, "/b", "value")
+        .tier(ParameterTier::Advanced)
+        .send()
+        .await
+        .unwrap();
+    ssm.put_parameter()
+        .name("/a")
+        .value("new")
+        .overwrite(true)
+        .send()
+        .await
+        .unwrap();
 }

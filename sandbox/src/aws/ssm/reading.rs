@@ -62,7 +62,7 @@ pub fn by_path(request: &Listing, kept: &Parameters, at: &Place<'_>) -> Result<V
         .filter(|(key, _)| recursive || !key[prefix.len()..].contains('/'))
         .filter(|(key, parameter)| filters.iter().all(|filter| matches(filter, key, parameter)))
         .filter_map(|(key, parameter)| {
-            let version = parameter.seen(at.horizon())?;
+            let version = parameter.seen(at)?;
             Some((
                 key.clone(),
                 Found {
@@ -100,7 +100,7 @@ pub fn describe(request: &Listing, kept: &Parameters, at: &Place<'_>) -> Result<
         .iter()
         .filter(|(key, parameter)| filters.iter().all(|filter| matches(filter, key, parameter)))
         .filter_map(|(key, parameter)| {
-            let version = parameter.seen(at.horizon())?;
+            let version = parameter.seen(at)?;
             Some((key.clone(), metadata(key, parameter, version, at)))
         });
     let page = page::cut(listing, request.next_token.as_deref(), limit, at.terms.short_pages).map_err(bad_token)?;
@@ -133,7 +133,7 @@ struct Found<'a> {
 fn find<'a>(name: &str, kept: &'a Parameters, at: &Place<'_>) -> Result<Found<'a>, Refusal> {
     let wanted = Wanted::parse(name);
     let (key, parameter) = kept.get_entry(&wanted.key).ok_or_else(not_found)?;
-    let newest = parameter.seen(at.horizon()).ok_or_else(not_found)?;
+    let newest = parameter.seen(at).ok_or_else(not_found)?;
     let version = match &wanted.selector {
         None => newest,
         Some(selector) => parameter

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use rand::RngExt as _;
 
 use super::name;
+use crate::aws::place::Place;
 use crate::aws::refusal::Refusal;
 use crate::aws::terms::{Quotas, Terms};
 
@@ -94,12 +95,9 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// The newest version that was there at `horizon`.
-    pub fn seen(&self, horizon: Option<Instant>) -> Option<&Version> {
-        self.versions
-            .iter()
-            .rev()
-            .find(|version| horizon.is_none_or(|horizon| version.put <= horizon))
+    /// The newest version that a reader sees.
+    pub fn seen(&self, at: &Place<'_>) -> Option<&Version> {
+        self.versions.iter().rev().find(|version| at.sees(version.put))
     }
 }
 
@@ -166,7 +164,9 @@ impl Parameters {
             Tier::Standard => quotas.standard_parameters,
             Tier::Advanced => quotas.advanced_parameters,
         };
-        if self.by_key.values().filter(|parameter| parameter.tier == tier).count() >= quota {
+        let held = || self.by_key.values().filter(|parameter| parameter.tier == tier).count();
+        // Counting is slow: it waits until the quota can be reached at all.
+        if self.by_key.len() >= quota && held() >= quota {
             return Err(Refusal::client(
                 "ParameterLimitExceeded",
                 format!(
