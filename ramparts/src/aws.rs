@@ -9,7 +9,7 @@ mod ssm;
 use std::time::Duration;
 
 use aws_config::{BehaviorVersion, ConfigLoader, Region, retry::RetryConfig, timeout::TimeoutConfig};
-use aws_sdk_ssm::config::Credentials;
+use aws_sdk_ssm::config::ProvideCredentials;
 use ramparts_core::settings;
 
 pub use elasticache::{CreatedUser, ElastiCache, Joined};
@@ -45,8 +45,8 @@ pub async fn clients(settings: &settings::Aws) -> Clients {
     load(loader(settings)).await
 }
 
-/// Clients with these credentials, for a local stack.
-pub async fn clients_as(settings: &settings::Aws, credentials: Credentials) -> Clients {
+/// Clients with credentials from elsewhere, for a local stack.
+pub async fn clients_as(settings: &settings::Aws, credentials: impl ProvideCredentials + 'static) -> Clients {
     load(loader(settings).credentials_provider(credentials)).await
 }
 

@@ -182,6 +182,7 @@ fn without_credentials(call: &Call<'_>, causes: &str) -> Option<Failure> {
     let missing = [
         "no providers in chain provided credentials",
         "the credential provider was not enabled",
+        "the credentials provider was not properly configured",
     ];
     let refused = DENIED.iter().find(|code| causes.contains(**code));
     if refused.is_none() && !missing.iter().any(|text| causes.contains(text)) {

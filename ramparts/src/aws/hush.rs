@@ -1,5 +1,6 @@
-//! What the SDK and the layers below it may log. At TRACE the SDK prints whole requests and responses, passwords included; so below
-//! INFO these targets are silent, whatever the log filter says.
+//! What the SDK and the layers below it may log. At TRACE the SDK prints requests and responses; whether bodies are among them hangs on its
+//! version and on its environment: with `LOG_SENSITIVE_BODIES` it prints every value it reads. So below INFO these targets are silent,
+//! whatever the log filter says.
 
 use tracing::{Level, Metadata};
 
