@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, TryStreamExt};
 use kube::{
     Api, Client, Resource, ResourceExt,
     core::DeserializeGuard,
@@ -63,16 +63,15 @@ pub async fn run(
     let (store, writer) = reflector::store();
     let triggers = watcher(tenants, watcher::Config::default())
         .default_backoff()
+        .inspect_ok(move |event| {
+            if matches!(event, watcher::Event::InitDone) {
+                tracing::info!("the Tenants are listed and watched");
+                health.ready();
+            }
+        })
         .reflect(writer)
         .applied_objects()
         .predicate_filter(Trigger, PredicateConfig::default());
-    let listed = store.clone();
-    let listing = tokio::spawn(async move {
-        if listed.wait_until_ready().await.is_ok() {
-            tracing::info!(tenants = listed.len(), "watching Tenants");
-            health.ready();
-        }
-    });
     Controller::for_stream(triggers, store)
         .with_config(Config::default().concurrency(concurrency))
         .reconcile_all_on(new_settings)
@@ -89,7 +88,6 @@ pub async fn run(
             }
         })
         .await;
-    listing.abort();
 }
 
 /// What makes a Tenant worth a look.

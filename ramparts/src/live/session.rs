@@ -7,9 +7,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use ramparts_core::{
     cursor::Outcome,
-    desired::Desired,
+    desired::{Desired, DesiredApp},
     failure::{Class, Failure},
-    ledger::{Credential, IssueDraft, Placement},
+    ledger::{Credential, CredentialNames, IssueDraft, Placement},
     name::{AppName, CacheUser, KeyPrefix, RecordNo, RoleName, TargetName},
     observed::{CacheView, DatabaseView, Observed, Presence, StoreView, View},
     reason::Reason,
@@ -62,23 +62,26 @@ impl LiveSession {
         self.wanted().filter_map(|names| names.cache.map(|(user, _)| user)).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    fn wanted(&self) -> impl Iterator<Item = ramparts_core::ledger::CredentialNames> {
+    fn wanted(&self) -> impl Iterator<Item = CredentialNames> {
         let ledger = &self.store.ledger;
         let copies = self.store.copies.values().filter_map(|copy| match copy {
             Presence::Ours(seen) => Some(seen.copy.record),
             Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
         });
-        // Names up to the next number: what a lost record named must be looked for too.
         let highest = ledger.records.keys().copied().chain(copies).max();
         let next = highest.map_or(Some(RecordNo::FIRST), RecordNo::next);
-        let issued = ledger.apps().into_iter().filter_map(|app| ledger.newest(app)).map(|(_, credential)| credential.names());
-        let numbers = ledger.missing(highest).into_iter().chain(next);
-        let possible = numbers.flat_map(|number| {
-            self.desired.apps.values().filter_map(move |app| {
-                app.names(&self.desired.installation, &self.desired.tenant, number).ok()
-            })
-        });
-        issued.chain(possible.collect::<Vec<_>>()).collect::<Vec<_>>().into_iter()
+        let missing = ledger.missing(highest);
+        let names = |app: &DesiredApp, number| app.names(&self.desired.installation, &self.desired.tenant, number).ok();
+        // Those that are issued; those that a lost record may have named; and those that a new app would get, if they are free.
+        let mut wanted: Vec<CredentialNames> =
+            ledger.apps().into_iter().filter_map(|app| ledger.newest(app)).map(|(_, issued)| issued.names()).collect();
+        for (name, app) in &self.desired.apps {
+            wanted.extend(missing.iter().filter_map(|number| names(app, *number)));
+            if ledger.newest(name).is_none() {
+                wanted.extend(next.and_then(|number| names(app, number)));
+            }
+        }
+        wanted.into_iter()
     }
 
     async fn observe_database(&mut self, placement: &Placement, id: &str) -> Result<DatabaseView, Failure> {

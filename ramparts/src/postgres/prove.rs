@@ -1,7 +1,7 @@
 //! The proof that a credential opens what it is for: a login with it. The password is judged before anything else, so that a refusal for
 //! another reason that comes after it proves the password as well.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ramparts_core::{
     failure::{Class, Failure},
@@ -18,12 +18,15 @@ use super::{Inner, Server, connect::connected, failure::failure, session::Deed};
 
 /// A connection that breaks once may be a failover; a second one, a moment later, is an answer.
 const PAUSE: Duration = Duration::from_millis(200);
+/// A server that took longer than this to fail is not asked again in the same pass.
+const QUICK: Duration = Duration::from_secs(6);
 
 impl Server {
     /// Logs in. Ok: the server has accepted this password for this login.
     pub async fn prove(&self, database: &DatabaseName, login: &RoleName, password: &Secret) -> Result<(), Failure> {
+        let begun = Instant::now();
         match self.0.log_in(database, login, password).await {
-            Err(failure) if failure.class == Class::Transient => {
+            Err(failure) if failure.class == Class::Transient && begun.elapsed() < QUICK => {
                 tracing::debug!(server = %self.0.name, %login, %failure, "the proof could not be made; trying once more");
                 tokio::time::sleep(PAUSE).await;
                 self.0.log_in(database, login, password).await
