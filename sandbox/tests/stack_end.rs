@@ -248,16 +248,21 @@ fn a_folder_that_holds_something_else_is_left_alone() {
     assert_eq!(fs::read_to_string(folder.join("letter")).unwrap(), "dear");
 }
 
+/// A folder as a crash leaves it, with this file in it. It appears in one piece: the stacks of other tests sweep as well.
+fn abandoned(name: &str, file: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("ramparts-sandbox-{name}{}", std::process::id()));
+    let nascent = std::env::temp_dir().join(format!("ramparts-nascent-{name}{}", std::process::id()));
+    fs::create_dir(&nascent).unwrap();
+    fs::write(nascent.join(".ramparts-sandbox.lock"), "").unwrap();
+    fs::write(nascent.join(file), "").unwrap();
+    fs::rename(&nascent, &path).unwrap();
+    path
+}
+
 #[test]
 fn what_a_crash_left_is_removed_by_the_next_stack_and_what_is_in_use_is_not() {
-    let leftover = std::env::temp_dir().join(format!("ramparts-sandbox-leftover{}", std::process::id()));
-    fs::create_dir(&leftover).unwrap();
-    fs::write(leftover.join(".ramparts-sandbox.lock"), "").unwrap();
-    fs::write(leftover.join("data"), "").unwrap();
-    let kept = std::env::temp_dir().join(format!("ramparts-sandbox-kept{}", std::process::id()));
-    fs::create_dir(&kept).unwrap();
-    fs::write(kept.join(".ramparts-sandbox.lock"), "").unwrap();
-    fs::write(kept.join("kept"), "").unwrap();
+    let leftover = abandoned("leftover", "data");
+    let kept = abandoned("kept", "kept");
     let living = Folder::temporary().unwrap();
 
     let next = Folder::temporary().unwrap();
