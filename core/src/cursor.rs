@@ -31,7 +31,10 @@ pub struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// At the beginning of a plan.
     pub fn new(plan: &'a Plan) -> Self {
-        Self { plan, outcomes: Vec::with_capacity(plan.steps.len()) }
+        Self {
+            plan,
+            outcomes: Vec::with_capacity(plan.steps.len()),
+        }
     }
 
     /// The next step that may run, if any. Steps that may not run are passed over as skipped.
@@ -39,7 +42,10 @@ impl<'a> Cursor<'a> {
         loop {
             let index = self.outcomes.len();
             let planned = self.plan.steps.get(index)?;
-            let ready = planned.needs.iter().all(|need| self.outcomes.get(*need) == Some(&Outcome::Done));
+            let ready = planned
+                .needs
+                .iter()
+                .all(|need| self.outcomes.get(*need) == Some(&Outcome::Done));
             if ready && !self.is_out_of_reach(planned.step.layer()) {
                 return Some(index);
             }

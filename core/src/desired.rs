@@ -8,8 +8,8 @@ use crate::{
     failure::Failure,
     ledger::{CredentialNames, Placement},
     name::{
-        Access, AppName, CacheUser, DatabaseName, Installation, KeyPrefix, NameError, NameErrorKind, PlanName, RecordNo,
-        RoleName, Short, StorePrefix, TargetName, TenantName,
+        Access, AppName, CacheUser, DatabaseName, Installation, KeyPrefix, NameError, NameErrorKind, PlanName,
+        RecordNo, RoleName, Short, StorePrefix, TargetName, TenantName,
     },
     published::Whereabouts,
     reason::Reason,
@@ -99,19 +99,32 @@ pub fn desire(tenant: &Tenant, settings: &Settings) -> Result<Desired, Failure> 
         limits,
         apps,
         pin: pin(spec, settings)?,
-        hint: status.and_then(|status| status.placement.as_ref()).and_then(|placement| {
-            Some(Placement {
-                database: TargetName::parse(&placement.database).ok()?,
-                cache: placement.cache.as_deref().and_then(|cache| TargetName::parse(cache).ok()),
-            })
-        }),
+        hint: status
+            .and_then(|status| status.placement.as_ref())
+            .and_then(|placement| {
+                Some(Placement {
+                    database: TargetName::parse(&placement.database).ok()?,
+                    cache: placement
+                        .cache
+                        .as_deref()
+                        .and_then(|cache| TargetName::parse(cache).ok()),
+                })
+            }),
         once_ready: status.is_some_and(|status| status.db_ready),
         suspend: spec.suspend.unwrap_or(false),
         unsupported: unsupported(spec),
         prefix: settings.credentials.prefix.clone(),
         tier: settings.credentials.tier,
-        databases: settings.databases.iter().map(|(name, it)| (name.clone(), it.endpoint.clone())).collect(),
-        caches: settings.caches.iter().map(|(name, it)| (name.clone(), it.endpoint.clone())).collect(),
+        databases: settings
+            .databases
+            .iter()
+            .map(|(name, it)| (name.clone(), it.endpoint.clone()))
+            .collect(),
+        caches: settings
+            .caches
+            .iter()
+            .map(|(name, it)| (name.clone(), it.endpoint.clone()))
+            .collect(),
         tenant: name,
     })
 }
@@ -132,8 +145,14 @@ fn unsupported(spec: &TenantSpec) -> Vec<&'static str> {
         rotation.issued_before.is_some() || rotation.apps.as_ref().is_some_and(|apps| !apps.is_empty())
     });
     [
-        (delete, "deletionPolicy Delete is not carried out by this version: deleting this Tenant keeps everything"),
-        (rotation, "rotation is not carried out by this version: credentials stay as they are"),
+        (
+            delete,
+            "deletionPolicy Delete is not carried out by this version: deleting this Tenant keeps everything",
+        ),
+        (
+            rotation,
+            "rotation is not carried out by this version: credentials stay as they are",
+        ),
     ]
     .into_iter()
     .filter_map(|(asked, answer)| asked.then_some(answer))
@@ -145,7 +164,10 @@ fn limits(spec: &TenantSpec, settings: &Settings) -> Result<(PlanName, Limits), 
         let known: Vec<_> = settings.plans.keys().map(PlanName::as_str).collect();
         Failure::refused(
             Reason::UnknownPlan,
-            format!("plan {name:?} is not in the settings (they have {}); the plan in force stays", known.join(", ")),
+            format!(
+                "plan {name:?} is not in the settings (they have {}); the plan in force stays",
+                known.join(", ")
+            ),
         )
     };
     let name = match &spec.plan {
@@ -156,7 +178,11 @@ fn limits(spec: &TenantSpec, settings: &Settings) -> Result<(PlanName, Limits), 
     let limits = Limits {
         connections: plan.connections,
         settings: plan.role_settings(),
-        ours: settings.plans.values().flat_map(|plan| plan.role_settings().into_keys()).collect(),
+        ours: settings
+            .plans
+            .values()
+            .flat_map(|plan| plan.role_settings().into_keys())
+            .collect(),
     };
     Ok((name, limits))
 }
@@ -166,9 +192,15 @@ fn apps(tenant: &TenantName, spec: &TenantSpec, settings: &Settings) -> Result<B
         names
             .iter()
             .map(|name| {
-                AppName::parse(name).ok().filter(|app| settings.apps.contains_key(app)).ok_or_else(|| {
-                    Failure::refused(Reason::UnknownApp, format!("app {name:?} in spec.apps is not in the settings"))
-                })
+                AppName::parse(name)
+                    .ok()
+                    .filter(|app| settings.apps.contains_key(app))
+                    .ok_or_else(|| {
+                        Failure::refused(
+                            Reason::UnknownApp,
+                            format!("app {name:?} in spec.apps is not in the settings"),
+                        )
+                    })
             })
             .collect()
     };
@@ -180,9 +212,15 @@ fn apps(tenant: &TenantName, spec: &TenantSpec, settings: &Settings) -> Result<B
         if remove.contains(name) || (app.opt_in && !add.contains(name)) {
             continue;
         }
-        let desired = DesiredApp { short: app.short.clone(), access: app.access, cache: app.cache };
+        let desired = DesiredApp {
+            short: app.short.clone(),
+            access: app.access,
+            cache: app.cache,
+        };
         // Refuses a name for which some later record would have no room, before anything is committed.
-        desired.names(&settings.installation, tenant, RecordNo::FIRST).map_err(refusal)?;
+        desired
+            .names(&settings.installation, tenant, RecordNo::FIRST)
+            .map_err(refusal)?;
         apps.insert(name.clone(), desired);
     }
     Ok(apps)
@@ -195,14 +233,24 @@ fn pin(spec: &TenantSpec, settings: &Settings) -> Result<Pin, Failure> {
         kind: &str,
     ) -> Result<Option<TargetName>, Failure> {
         let Some(name) = pinned else { return Ok(None) };
-        let target = TargetName::parse(name).ok().filter(|target| targets.contains_key(target)).ok_or_else(|| {
-            Failure::refused(Reason::UnknownPlacement, format!("placement.{kind} {name:?} is not in the settings"))
-        })?;
+        let target = TargetName::parse(name)
+            .ok()
+            .filter(|target| targets.contains_key(target))
+            .ok_or_else(|| {
+                Failure::refused(
+                    Reason::UnknownPlacement,
+                    format!("placement.{kind} {name:?} is not in the settings"),
+                )
+            })?;
         Ok(Some(target))
     }
     let pinned = spec.placement.as_ref();
     Ok(Pin {
-        database: known(pinned.and_then(|pin| pin.database.as_ref()), &settings.databases, "database")?,
+        database: known(
+            pinned.and_then(|pin| pin.database.as_ref()),
+            &settings.databases,
+            "database",
+        )?,
         cache: known(pinned.and_then(|pin| pin.cache.as_ref()), &settings.caches, "cache")?,
     })
 }
@@ -237,19 +285,39 @@ impl Desired {
         let placement = if let Some(fixed) = ledger {
             self.agrees(fixed)?;
             let cache = fixed.cache.clone().or_else(|| self.choose_cache());
-            Placement { database: fixed.database.clone(), cache }
+            Placement {
+                database: fixed.database.clone(),
+                cache,
+            }
         } else {
-            let hinted = self.hint.as_ref().map(|hint| &hint.database).filter(|name| self.databases.contains_key(*name));
-            let database = self.pin.database.as_ref().or(hinted).or_else(|| self.databases.keys().next());
+            let hinted = self
+                .hint
+                .as_ref()
+                .map(|hint| &hint.database)
+                .filter(|name| self.databases.contains_key(*name));
+            let database = self
+                .pin
+                .database
+                .as_ref()
+                .or(hinted)
+                .or_else(|| self.databases.keys().next());
             let database = database.cloned().ok_or_else(|| {
-                Failure::refused(Reason::UnknownPlacement, "the settings name no database to place this tenant on")
+                Failure::refused(
+                    Reason::UnknownPlacement,
+                    "the settings name no database to place this tenant on",
+                )
             })?;
-            Placement { database, cache: self.choose_cache() }
+            Placement {
+                database,
+                cache: self.choose_cache(),
+            }
         };
         let gone = |kind: &str, name: &TargetName| {
             Failure::blocked(
                 Reason::UnknownPlacement,
-                format!("the ledger places this tenant on {kind} {name:?}, which the settings no longer name; put it back"),
+                format!(
+                    "the ledger places this tenant on {kind} {name:?}, which the settings no longer name; put it back"
+                ),
             )
         };
         if !self.databases.contains_key(&placement.database) {
@@ -262,15 +330,26 @@ impl Desired {
     }
 
     fn choose_cache(&self) -> Option<TargetName> {
-        let hinted = self.hint.as_ref().and_then(|hint| hint.cache.as_ref()).filter(|name| self.caches.contains_key(*name));
-        self.pin.cache.as_ref().or(hinted).or_else(|| self.caches.keys().next()).cloned()
+        let hinted = self
+            .hint
+            .as_ref()
+            .and_then(|hint| hint.cache.as_ref())
+            .filter(|name| self.caches.contains_key(*name));
+        self.pin
+            .cache
+            .as_ref()
+            .or(hinted)
+            .or_else(|| self.caches.keys().next())
+            .cloned()
     }
 
     fn agrees(&self, fixed: &Placement) -> Result<(), Failure> {
         let differs = |kind: &str, pinned: &TargetName, fixed: &TargetName| {
             Failure::refused(
                 Reason::PlacementMismatch,
-                format!("placement.{kind} is {pinned}, but this tenant lives on {fixed}; a tenant is never moved by a pin"),
+                format!(
+                    "placement.{kind} is {pinned}, but this tenant lives on {fixed}; a tenant is never moved by a pin"
+                ),
             )
         };
         match &self.pin.database {

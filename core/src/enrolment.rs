@@ -44,16 +44,20 @@ pub enum EnrolmentStep {
 pub fn enrol(name: &str, server: &ServerSide, store: &StoreSide) -> Result<EnrolmentStep, Failure> {
     let refuse = |message: String| Err(Failure::blocked(Reason::NotEnrolled, message));
     match (server, store) {
-        (ServerSide::Foreign(what), _) => {
-            refuse(format!("server {name} bears the mark of something else ({what}); nothing is written to it"))
-        }
-        (_, StoreSide::Foreign(what)) => {
-            refuse(format!("the store's record of server {name} is not ours ({what}); nothing is written"))
-        }
+        (ServerSide::Foreign(what), _) => refuse(format!(
+            "server {name} bears the mark of something else ({what}); nothing is written to it"
+        )),
+        (_, StoreSide::Foreign(what)) => refuse(format!(
+            "the store's record of server {name} is not ours ({what}); nothing is written"
+        )),
         (ServerSide::Absent, StoreSide::Absent) => Ok(EnrolmentStep::MarkServer),
         (ServerSide::Enrolling(id), StoreSide::Absent) => Ok(EnrolmentStep::TellStore(id.clone())),
-        (ServerSide::Enrolling(id), StoreSide::Recorded(known)) if id == known => Ok(EnrolmentStep::Confirm(id.clone())),
-        (ServerSide::Enrolled(id), StoreSide::Recorded(known)) if id == known => Ok(EnrolmentStep::Complete(id.clone())),
+        (ServerSide::Enrolling(id), StoreSide::Recorded(known)) if id == known => {
+            Ok(EnrolmentStep::Confirm(id.clone()))
+        }
+        (ServerSide::Enrolled(id), StoreSide::Recorded(known)) if id == known => {
+            Ok(EnrolmentStep::Complete(id.clone()))
+        }
         (ServerSide::Enrolled(_), StoreSide::Absent) => refuse(format!(
             "server {name} is enrolled and the store does not know it: wrong region, account or prefix? Nothing is written until they agree"
         )),
@@ -77,9 +81,18 @@ mod tests {
         let id = || "id".to_owned();
         let next = |server, store| enrol("main", &server, &store).unwrap();
         assert_eq!(next(ServerSide::Absent, StoreSide::Absent), EnrolmentStep::MarkServer);
-        assert_eq!(next(ServerSide::Enrolling(id()), StoreSide::Absent), EnrolmentStep::TellStore(id()));
-        assert_eq!(next(ServerSide::Enrolling(id()), StoreSide::Recorded(id())), EnrolmentStep::Confirm(id()));
-        assert_eq!(next(ServerSide::Enrolled(id()), StoreSide::Recorded(id())), EnrolmentStep::Complete(id()));
+        assert_eq!(
+            next(ServerSide::Enrolling(id()), StoreSide::Absent),
+            EnrolmentStep::TellStore(id())
+        );
+        assert_eq!(
+            next(ServerSide::Enrolling(id()), StoreSide::Recorded(id())),
+            EnrolmentStep::Confirm(id())
+        );
+        assert_eq!(
+            next(ServerSide::Enrolled(id()), StoreSide::Recorded(id())),
+            EnrolmentStep::Complete(id())
+        );
     }
 
     #[test]
@@ -94,7 +107,11 @@ mod tests {
             (ServerSide::Foreign("x".into()), StoreSide::Absent),
             (ServerSide::Absent, StoreSide::Foreign("x".into())),
         ] {
-            assert_eq!(enrol("main", &server, &store).unwrap_err().reason, Reason::NotEnrolled, "{server:?} {store:?}");
+            assert_eq!(
+                enrol("main", &server, &store).unwrap_err().reason,
+                Reason::NotEnrolled,
+                "{server:?} {store:?}"
+            );
         }
     }
 }

@@ -44,22 +44,38 @@ pub struct Failure {
 impl Failure {
     /// Tried again soon.
     pub fn transient(reason: Reason, message: impl Into<String>) -> Self {
-        Self { class: Class::Transient, reason, message: message.into() }
+        Self {
+            class: Class::Transient,
+            reason,
+            message: message.into(),
+        }
     }
 
     /// Waits for a person, and is tried again slowly.
     pub fn blocked(reason: Reason, message: impl Into<String>) -> Self {
-        Self { class: Class::Blocked, reason, message: message.into() }
+        Self {
+            class: Class::Blocked,
+            reason,
+            message: message.into(),
+        }
     }
 
     /// Waits for another manifest or other settings.
     pub fn refused(reason: Reason, message: impl Into<String>) -> Self {
-        Self { class: Class::Refused, reason, message: message.into() }
+        Self {
+            class: Class::Refused,
+            reason,
+            message: message.into(),
+        }
     }
 
     /// A bug, here or in an answer.
     pub fn defect(message: impl Into<String>) -> Self {
-        Self { class: Class::Defect, reason: Reason::Defect, message: message.into() }
+        Self {
+            class: Class::Defect,
+            reason: Reason::Defect,
+            message: message.into(),
+        }
     }
 }
 
@@ -93,7 +109,9 @@ mod tests {
 
     #[test]
     fn transient_failures_back_off_from_a_second_to_five_minutes() {
-        let waits: Vec<_> = [0, 1, 2, 9, 40].map(|n| delay(Class::Transient, n, SWEEP, 1.0).as_secs()).to_vec();
+        let waits: Vec<_> = [0, 1, 2, 9, 40]
+            .map(|n| delay(Class::Transient, n, SWEEP, 1.0).as_secs())
+            .to_vec();
         assert_eq!(waits, [1, 2, 4, 300, 300]);
     }
 

@@ -73,7 +73,10 @@ impl IssueDraft {
             number: self.number,
             uid: self.uid.clone(),
             at: self.at,
-            body: Body::Issue { placement: self.placement.clone(), apps },
+            body: Body::Issue {
+                placement: self.placement.clone(),
+                apps,
+            },
         }
     }
 }
@@ -223,9 +226,10 @@ impl Ledger {
         match self.last() {
             None => Claim::Free,
             Some(last) if last.uid == uid => Claim::Held,
-            Some(last) if self.records.values().any(|record| record.uid == uid) => {
-                Claim::Superseded { by: last.uid.clone(), at: last.number }
-            }
+            Some(last) if self.records.values().any(|record| record.uid == uid) => Claim::Superseded {
+                by: last.uid.clone(),
+                at: last.number,
+            },
             Some(_) => Claim::Anothers,
         }
     }

@@ -181,10 +181,13 @@ impl Observed {
     pub fn highest(&self) -> Option<RecordNo> {
         let store = self.store.known();
         let records = store.into_iter().flat_map(|store| store.ledger.records.keys().copied());
-        let copies = store.into_iter().flat_map(|store| store.copies.values()).filter_map(|copy| match copy {
-            Presence::Ours(seen) => Some(seen.copy.record),
-            Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
-        });
+        let copies = store
+            .into_iter()
+            .flat_map(|store| store.copies.values())
+            .filter_map(|copy| match copy {
+                Presence::Ours(seen) => Some(seen.copy.record),
+                Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
+            });
         records.chain(copies).chain(self.marks().map(|mark| mark.record)).max()
     }
 
@@ -195,15 +198,21 @@ impl Observed {
             Presence::Ours(seen) => seen.mark.as_ref(),
             Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
         });
-        let logins = database.into_iter().flat_map(|view| view.logins.values()).filter_map(|login| match login {
-            Presence::Ours(seen) => Some(&seen.mark),
-            Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
-        });
+        let logins = database
+            .into_iter()
+            .flat_map(|view| view.logins.values())
+            .filter_map(|login| match login {
+                Presence::Ours(seen) => Some(&seen.mark),
+                Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
+            });
         let cache = self.cache.known();
-        let users = cache.into_iter().flat_map(|view| view.users.values()).filter_map(|user| match user {
-            Presence::Ours(seen) => Some(&seen.mark),
-            Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
-        });
+        let users = cache
+            .into_iter()
+            .flat_map(|view| view.users.values())
+            .filter_map(|user| match user {
+                Presence::Ours(seen) => Some(&seen.mark),
+                Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
+            });
         own.chain(logins).chain(users)
     }
 }

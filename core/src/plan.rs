@@ -98,14 +98,22 @@ impl Plan {
 
     /// How a layer stands.
     pub fn verdict(&self, layer: Layer) -> Verdict {
-        let found = |kind| self.findings.iter().any(|finding| finding.layer == layer && finding.kind == kind);
+        let found = |kind| {
+            self.findings
+                .iter()
+                .any(|finding| finding.layer == layer && finding.kind == kind)
+        };
         if found(FindingKind::Wrong) {
             Verdict::Wrong
         } else if found(FindingKind::Unknown) || !self.judged.contains(&layer) {
             Verdict::Unknown
         } else if found(FindingKind::Waiting) {
             Verdict::Waiting
-        } else if self.steps.iter().any(|planned| planned.step.layer() == layer && planned.step.writes()) {
+        } else if self
+            .steps
+            .iter()
+            .any(|planned| planned.step.layer() == layer && planned.step.writes())
+        {
             Verdict::Changing
         } else {
             Verdict::InSync
@@ -162,12 +170,16 @@ impl<'a> Draft<'a> {
     fn survey(&mut self) {
         self.note_what_could_not_be_read();
         let Some(placement) = self.placement() else { return };
-        let Some(store) = self.observed.store.known() else { return };
+        let Some(store) = self.observed.store.known() else {
+            return;
+        };
         if !self.is_ours_to_work_on(store) || !self.ledger_is_whole(store) || !self.database_is_not_lost(store) {
             return;
         }
         self.judge_what_was_read();
-        let Some(whereabouts) = self.desired.whereabouts(&placement, store.ledger.life()) else { return };
+        let Some(whereabouts) = self.desired.whereabouts(&placement, store.ledger.life()) else {
+            return;
+        };
         let holdings = self.holdings(store, &placement, &whereabouts);
         if store.ledger.records.is_empty() && self.root.is_empty() {
             // Nothing was committed and nothing will be: no server may hear of this tenant.
@@ -208,12 +220,14 @@ impl<'a> Draft<'a> {
 
     fn is_ours_to_work_on(&mut self, store: &StoreView) -> bool {
         if let Some(name) = &store.foreign_record {
-            let message = format!("parameter {name} stands where the ledger's records go and is not ours; remove or rename it");
+            let message =
+                format!("parameter {name} stands where the ledger's records go and is not ours; remove or rename it");
             self.wrong(Layer::Store, None, Failure::blocked(Reason::NotOwned, message));
             return false;
         }
         if let Claim::Superseded { by, at } = store.ledger.claim(&self.desired.uid) {
-            let message = format!("record {at} gave this tenant to another Tenant object (uid {by}); this one does nothing more");
+            let message =
+                format!("record {at} gave this tenant to another Tenant object (uid {by}); this one does nothing more");
             self.wrong(Layer::Store, None, Failure::blocked(Reason::Superseded, message));
             return false;
         }
@@ -221,7 +235,9 @@ impl<'a> Draft<'a> {
     }
 
     fn database_is_not_lost(&mut self, store: &StoreView) -> bool {
-        let Some(view) = self.observed.database.known() else { return true };
+        let Some(view) = self.observed.database.known() else {
+            return true;
+        };
         let name = self.desired.database();
         match &view.database {
             Presence::Ours(_) => true,
@@ -256,7 +272,10 @@ impl<'a> Draft<'a> {
             (Layer::Database, observed.database.known().is_some()),
             (Layer::Cache, observed.cache.known().is_some()),
         ];
-        self.plan.judged = known.into_iter().filter_map(|(layer, known)| known.then_some(layer)).collect();
+        self.plan.judged = known
+            .into_iter()
+            .filter_map(|(layer, known)| known.then_some(layer))
+            .collect();
     }
 
     /// All three layers were read: what a commit needs.
@@ -269,7 +288,11 @@ impl<'a> Draft<'a> {
     fn step(&mut self, step: Step, because: &'static str, needs: Vec<usize>) -> usize {
         let mut all = self.root.clone();
         all.extend(needs);
-        self.plan.steps.push(Planned { step, because, needs: all });
+        self.plan.steps.push(Planned {
+            step,
+            because,
+            needs: all,
+        });
         self.plan.steps.len() - 1
     }
 
@@ -287,7 +310,12 @@ impl<'a> Draft<'a> {
     }
 
     fn find(&mut self, layer: Layer, app: Option<&AppName>, kind: FindingKind, failure: Failure) {
-        self.plan.findings.push(Finding { layer, app: app.cloned(), kind, failure });
+        self.plan.findings.push(Finding {
+            layer,
+            app: app.cloned(),
+            kind,
+            failure,
+        });
     }
 
     /// Without the database server there is no lock, and without the lock nothing is written; a suspended tenant is only looked at.
@@ -295,7 +323,10 @@ impl<'a> Draft<'a> {
         let locked_out = self.observed.database.known().is_none();
         if (locked_out || !self.may_write || self.desired.suspend) && self.plan.writes() {
             if self.desired.suspend {
-                let message = format!("suspended: {} steps wait until suspend is lifted", self.plan.steps.len());
+                let message = format!(
+                    "suspended: {} steps wait until suspend is lifted",
+                    self.plan.steps.len()
+                );
                 self.wrong(Layer::Store, None, Failure::refused(Reason::Suspended, message));
             }
             self.plan.drop_writes();
@@ -320,7 +351,10 @@ impl Draft<'_> {
             let user = self.prove_cache_user(holding, whereabouts, publish);
             if let (true, Some(login), Some(user)) = (publish, login, user) {
                 let needs = login.into_iter().chain(user).collect();
-                let step = Step::Publish { app: holding.app.clone(), record: holding.record };
+                let step = Step::Publish {
+                    app: holding.app.clone(),
+                    record: holding.record,
+                };
                 self.step(step, "the credential logs in and pods cannot read it yet", needs);
             }
         }
@@ -332,12 +366,18 @@ impl Plan {
     #[must_use]
     pub fn without_writes(mut self, failure: Failure) -> Self {
         self.drop_writes();
-        self.findings.push(Finding { layer: Layer::Database, app: None, kind: FindingKind::Waiting, failure });
+        self.findings.push(Finding {
+            layer: Layer::Database,
+            app: None,
+            kind: FindingKind::Waiting,
+            failure,
+        });
         self
     }
 
     fn drop_writes(&mut self) {
-        self.steps.retain(|planned| !planned.step.writes() && planned.needs.is_empty());
+        self.steps
+            .retain(|planned| !planned.step.writes() && planned.needs.is_empty());
         self.again = false;
     }
 }

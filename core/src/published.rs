@@ -105,9 +105,10 @@ impl PublishedCopy {
     pub fn points_at(&self, at: &Whereabouts) -> bool {
         self.database.endpoint == at.database
             && self.database.name == at.name
-            && self.cache.as_ref().is_none_or(|cache| {
-                Some(&cache.endpoint) == at.cache.as_ref() && cache.prefix == at.prefix.to_string()
-            })
+            && self
+                .cache
+                .as_ref()
+                .is_none_or(|cache| Some(&cache.endpoint) == at.cache.as_ref() && cache.prefix == at.prefix.to_string())
     }
 
     /// The document as it is stored.
@@ -153,7 +154,10 @@ impl PublishedCopy {
         };
         let read = Fields(&fields).copy();
         fields.values_mut().for_each(zeroize::Zeroize::zeroize);
-        read.map_or_else(|field| Read::Malformed(format!("its {field} is missing or not valid")), Read::Ours)
+        read.map_or_else(
+            |field| Read::Malformed(format!("its {field} is missing or not valid")),
+            Read::Ours,
+        )
     }
 }
 
@@ -174,14 +178,20 @@ impl Fields<'_> {
 
     fn copy(&self) -> Result<PublishedCopy, &'static str> {
         let database = DatabaseAccess {
-            endpoint: Endpoint { host: self.text("database_host")?, port: self.port("database_port")? },
+            endpoint: Endpoint {
+                host: self.text("database_host")?,
+                port: self.port("database_port")?,
+            },
             name: self.take("database_name", |text| DatabaseName::parse(text).ok())?,
             username: self.take("database_username", |text| RoleName::parse(text).ok())?,
             password: Secret::new(self.text("database_password")?),
         };
         let cache = if self.0.contains_key("cache_username") {
             Some(CacheAccess {
-                endpoint: Endpoint { host: self.text("cache_host")?, port: self.port("cache_port")? },
+                endpoint: Endpoint {
+                    host: self.text("cache_host")?,
+                    port: self.port("cache_port")?,
+                },
                 username: self.take("cache_username", |text| CacheUser::parse(text).ok())?,
                 password: Secret::new(self.text("cache_password")?),
                 prefix: self.text("cache_prefix")?,

@@ -42,7 +42,10 @@ impl Recall {
     pub fn is_fresh(&self, app: &AppName, layer: Layer, record: RecordNo, object: &str, now: Timestamp) -> bool {
         self.proofs.get(&(app.clone(), layer)).is_some_and(|proof| {
             let age = now.duration_since(proof.at);
-            proof.record == record && proof.object == object && !age.is_negative() && age.unsigned_abs() < self.proof_lasts
+            proof.record == record
+                && proof.object == object
+                && !age.is_negative()
+                && age.unsigned_abs() < self.proof_lasts
         })
     }
 
@@ -51,11 +54,18 @@ impl Recall {
     pub fn after(&self, pass: Pass<'_>, now: Timestamp) -> Self {
         let mut next = self.clone();
         let life = pass.observed.store.known().map(|store| store.ledger.life());
-        let at = life.zip(pass.plan.placement.as_ref()).and_then(|(life, at)| pass.desired.whereabouts(at, life));
+        let at = life
+            .zip(pass.plan.placement.as_ref())
+            .and_then(|(life, at)| pass.desired.whereabouts(at, life));
         let Some(at) = at else { return next };
         for (planned, outcome) in pass.plan.steps.iter().zip(pass.outcomes) {
             match &planned.step {
-                Step::ProveLogin { app, record, login, from: Source::Ledger } => {
+                Step::ProveLogin {
+                    app,
+                    record,
+                    login,
+                    from: Source::Ledger,
+                } => {
                     // A login made in this very pass has no known identity yet: it is proven once more in the next.
                     let seen = pass.observed.database.known().map(|view| view.login(login));
                     let object = match seen {
@@ -64,7 +74,12 @@ impl Recall {
                     };
                     next.note((app, Layer::Database), *record, object, outcome, now);
                 }
-                Step::ProveCacheUser { app, record, user, from: Source::Ledger } => {
+                Step::ProveCacheUser {
+                    app,
+                    record,
+                    user,
+                    from: Source::Ledger,
+                } => {
                     next.note((app, Layer::Cache), *record, user_object(&at, user), outcome, now);
                     next.count(app, outcome);
                 }
@@ -103,5 +118,7 @@ pub(crate) fn login_object(at: &Whereabouts, seen: &LoginSeen) -> String {
 
 /// What makes a cache user this cache user.
 pub(crate) fn user_object(at: &Whereabouts, user: &CacheUser) -> String {
-    at.cache.as_ref().map_or_else(String::new, |cache| format!("{}:{}/{user}", cache.host, cache.port))
+    at.cache
+        .as_ref()
+        .map_or_else(String::new, |cache| format!("{}:{}/{user}", cache.host, cache.port))
 }

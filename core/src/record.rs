@@ -47,7 +47,9 @@ impl Stamp {
         tenant: &TenantName,
         app: Option<&AppName>,
     ) -> Result<String, Read<T>> {
-        let Ok(stamp) = serde_json::from_str::<Self>(text) else { return Err(Read::Foreign) };
+        let Ok(stamp) = serde_json::from_str::<Self>(text) else {
+            return Err(Read::Foreign);
+        };
         let ours = stamp.ramparts.split('/').next() == Some(kind)
             && stamp.installation == installation.as_str()
             && stamp.tenant == tenant.as_str()
@@ -133,7 +135,11 @@ impl Record {
                 database: placement.database.to_string(),
                 cache: placement.cache.as_ref().map(ToString::to_string),
             }),
-            apps: apps.into_iter().flatten().map(|(app, credential)| (app.to_string(), credential.text())).collect(),
+            apps: apps
+                .into_iter()
+                .flatten()
+                .map(|(app, credential)| (app.to_string(), credential.text()))
+                .collect(),
         };
         Secret::new(serde_json::to_string(&document).expect("strings and numbers always serialise"))
     }
@@ -174,7 +180,12 @@ impl Document {
             (Kind::Issue, None) => return Err("an issue has no placement".into()),
             (Kind::Open | Kind::Void, Some(_)) => return Err("only an issue has a placement".into()),
         };
-        Ok(Record { number, uid: self.uid, at: self.at, body })
+        Ok(Record {
+            number,
+            uid: self.uid,
+            at: self.at,
+            body,
+        })
     }
 }
 

@@ -89,7 +89,11 @@ pub fn report(pass: Pass<'_>, previous: Option<&TenantStatus>, now: Timestamp) -
     }
     status.conditions = summary.conditions(pass.desired.generation, previous, now);
     let events = events(pass, &summary, previous);
-    Report { status, events, next: next(pass, &problems) }
+    Report {
+        status,
+        events,
+        next: next(pass, &problems),
+    }
 }
 
 /// The report on a manifest that was refused before anything was looked at: what is in force stays, and stays visible.
@@ -100,14 +104,26 @@ pub fn refuse(refusal: &Failure, generation: i64, previous: Option<&TenantStatus
     let summary = Summary::refused(refusal, previous);
     status.conditions = summary.conditions(generation, previous, now);
     let changed = summary.changed(previous);
-    let event = Event { warning: true, reason: refusal.reason, message: refusal.message.clone() };
-    Report { status, events: changed.then_some(event).into_iter().collect(), next: Next::Retry(refusal.class) }
+    let event = Event {
+        warning: true,
+        reason: refusal.reason,
+        message: refusal.message.clone(),
+    };
+    Report {
+        status,
+        events: changed.then_some(event).into_iter().collect(),
+        next: Next::Retry(refusal.class),
+    }
 }
 
 fn phase(pass: Pass<'_>, problems: &[Problem], previous: Option<&TenantStatus>) -> Phase {
     let has = |test: fn(&Problem) -> bool| problems.iter().any(test);
     let once_ready = previous.is_some_and(|status| status.credentials_ready);
-    let committed = pass.observed.store.known().is_some_and(|store| !store.ledger.records.is_empty())
+    let committed = pass
+        .observed
+        .store
+        .known()
+        .is_some_and(|store| !store.ledger.records.is_empty())
         || pass.plan.steps.iter().zip(pass.outcomes).any(|(planned, outcome)| {
             matches!(planned.step, crate::step::Step::ReadBack { .. }) && *outcome == Outcome::Done
         });
@@ -125,7 +141,12 @@ fn phase(pass: Pass<'_>, problems: &[Problem], previous: Option<&TenantStatus>) 
 }
 
 fn next(pass: Pass<'_>, problems: &[Problem]) -> Next {
-    if let Some(class) = problems.iter().filter(|it| it.weight != Weight::Waiting).map(|it| it.failure.class).min() {
+    if let Some(class) = problems
+        .iter()
+        .filter(|it| it.weight != Weight::Waiting)
+        .map(|it| it.failure.class)
+        .min()
+    {
         // The quickest class decides: what may heal by itself is looked at again soon, though something else needs a person.
         Next::Retry(class)
     } else if !problems.is_empty() || pass.plan.again {
@@ -136,9 +157,12 @@ fn next(pass: Pass<'_>, problems: &[Problem]) -> Next {
 }
 
 fn events(pass: Pass<'_>, summary: &Summary, previous: Option<&TenantStatus>) -> Vec<Event> {
-    let done = pass.plan.steps.iter().zip(pass.outcomes).filter(|(planned, outcome)| {
-        planned.step.writes() && **outcome == Outcome::Done
-    });
+    let done = pass
+        .plan
+        .steps
+        .iter()
+        .zip(pass.outcomes)
+        .filter(|(planned, outcome)| planned.step.writes() && **outcome == Outcome::Done);
     let mut events: Vec<Event> = done
         .map(|(planned, _)| Event {
             warning: false,
@@ -148,7 +172,11 @@ fn events(pass: Pass<'_>, summary: &Summary, previous: Option<&TenantStatus>) ->
         .collect();
     if summary.changed(previous) {
         let warning = summary.truth() != Truth::True && !summary.is_waiting();
-        events.push(Event { warning, reason: summary.reason(), message: summary.message() });
+        events.push(Event {
+            warning,
+            reason: summary.reason(),
+            message: summary.message(),
+        });
     }
     events
 }

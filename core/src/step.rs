@@ -22,31 +22,65 @@ pub enum Step {
     /// Create-only: a number whose record was lost holds nothing.
     CommitVoid { record: RecordNo, uid: String },
     /// Create-only: a number whose record was lost, from the copies that name it.
-    FillRecord { record: RecordNo, uid: String, apps: Vec<AppName> },
+    FillRecord {
+        record: RecordNo,
+        uid: String,
+        apps: Vec<AppName>,
+    },
     /// Reads a record just committed: from here on the value read is the value used.
     ReadBack { record: RecordNo },
 
     /// The tenant's NOLOGIN group roles that are missing, marked, in one transaction.
-    CreateGroups { groups: Vec<(Access, RoleName)>, record: RecordNo },
+    CreateGroups {
+        groups: Vec<(Access, RoleName)>,
+        record: RecordNo,
+    },
     /// An empty database that refuses connections.
     CreateDatabase { database: DatabaseName },
     /// Closes it to PUBLIC, lets the groups in, marks it, and only then opens it.
-    SealDatabase { database: DatabaseName, record: RecordNo, layout: Option<u32> },
+    SealDatabase {
+        database: DatabaseName,
+        record: RecordNo,
+        layout: Option<u32>,
+    },
     /// Schema and default privileges inside it.
-    PrepareDatabase { database: DatabaseName, record: RecordNo, layout: u32 },
+    PrepareDatabase {
+        database: DatabaseName,
+        record: RecordNo,
+        layout: u32,
+    },
     /// A login with its verifier, its membership and its mark, in one transaction.
-    CreateLogin { app: AppName, record: RecordNo, login: RoleName, access: Access },
+    CreateLogin {
+        app: AppName,
+        record: RecordNo,
+        login: RoleName,
+        access: Access,
+    },
     /// Limits, settings and membership of a login; never its password.
     ConfigureLogin { login: RoleName, changes: LoginChanges },
     /// Logs in to the database with the credential.
-    ProveLogin { app: AppName, record: RecordNo, login: RoleName, from: Source },
+    ProveLogin {
+        app: AppName,
+        record: RecordNo,
+        login: RoleName,
+        from: Source,
+    },
 
     /// A cache user, tagged.
-    CreateCacheUser { app: AppName, record: RecordNo, user: CacheUser },
+    CreateCacheUser {
+        app: AppName,
+        record: RecordNo,
+        user: CacheUser,
+    },
     /// Adds users to the user group.
     JoinUserGroup { users: Vec<CacheUser> },
     /// Logs in to the cache with the credential.
-    ProveCacheUser { app: AppName, record: RecordNo, user: CacheUser, from: Source },
+    ProveCacheUser {
+        app: AppName,
+        record: RecordNo,
+        user: CacheUser,
+        from: Source,
+    },
 
     /// Create-only: what pods read.
     Publish { app: AppName, record: RecordNo },
@@ -110,7 +144,10 @@ impl Step {
 
     /// Whether it changes anything outside. Proofs and the read-back do not.
     pub fn writes(&self) -> bool {
-        !matches!(self, Self::ReadBack { .. } | Self::ProveLogin { .. } | Self::ProveCacheUser { .. })
+        !matches!(
+            self,
+            Self::ReadBack { .. } | Self::ProveLogin { .. } | Self::ProveCacheUser { .. }
+        )
     }
 
     /// The app that it is for, if it is for one.
@@ -172,11 +209,21 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CommitIssue(draft) => {
-                write!(f, "commit record {} with credentials for {}", draft.number, list(draft.apps.keys()))
+                write!(
+                    f,
+                    "commit record {} with credentials for {}",
+                    draft.number,
+                    list(draft.apps.keys())
+                )
             }
-            Self::CommitOpen { record, .. } => write!(f, "commit record {record}, which takes over what an earlier Tenant left"),
+            Self::CommitOpen { record, .. } => write!(
+                f,
+                "commit record {record}, which takes over what an earlier Tenant left"
+            ),
             Self::CommitVoid { record, .. } => write!(f, "commit record {record} as void"),
-            Self::FillRecord { record, apps, .. } => write!(f, "write record {record} again from the copies of {}", list(apps)),
+            Self::FillRecord { record, apps, .. } => {
+                write!(f, "write record {record} again from the copies of {}", list(apps))
+            }
             Self::ReadBack { record } => write!(f, "read record {record} back"),
             Self::CreateGroups { groups, .. } => {
                 write!(f, "create roles {}", list(groups.iter().map(|(_, role)| role)))

@@ -10,16 +10,24 @@ use crate::{
     step::{Source, Step},
 };
 
-use super::{Draft, FindingKind, credential::Holding};
+use super::{
+    Draft, FindingKind,
+    credential::Holding,
+    database::{FIRST, STILL},
+};
 
 impl Draft<'_> {
     /// Users that are missing, and one change of the group for all that are outside.
     pub(super) fn plan_cache_users(&mut self, holdings: &[Holding]) {
-        let Some(view) = self.observed.cache.known() else { return };
+        let Some(view) = self.observed.cache.known() else {
+            return;
+        };
         let mut joining = Vec::new();
         let mut needs = Vec::new();
         for holding in holdings {
-            let Some((user, _)) = &holding.names.cache else { continue };
+            let Some((user, _)) = &holding.names.cache else {
+                continue;
+            };
             match view.user(user) {
                 Presence::Absent => {
                     let step = Step::CreateCacheUser {
@@ -30,14 +38,24 @@ impl Draft<'_> {
                     needs.push(self.step(step, "the ledger has it, the cache does not", vec![]));
                     joining.push(user.clone());
                 }
-                Presence::Ours(seen) if self.is_as_marked(holding, user, seen) => match (&seen.pending, seen.membership) {
-                    (None, Membership::Outside) => joining.push(user.clone()),
-                    (Some(state), _) => self.wait(holding, Reason::CacheUserPending, format!("cache user {user} is {state}")),
-                    (None, Membership::Joining | Membership::Leaving) => {
-                        self.wait(holding, Reason::UserGroupPending, format!("cache user {user} is joining its group"));
+                Presence::Ours(seen) if self.is_as_marked(holding, user, seen) => {
+                    match (&seen.pending, seen.membership) {
+                        (None, Membership::Outside) => joining.push(user.clone()),
+                        (Some(state), _) => self.wait(
+                            holding,
+                            Reason::CacheUserPending,
+                            format!("cache user {user} is {state}"),
+                        ),
+                        (None, Membership::Joining | Membership::Leaving) => {
+                            self.wait(
+                                holding,
+                                Reason::UserGroupPending,
+                                format!("cache user {user} is joining its group"),
+                            );
+                        }
+                        (None, Membership::Member) => {}
                     }
-                    (None, Membership::Member) => {}
-                },
+                }
                 Presence::Ours(_) => {}
                 Presence::Foreign(what) => {
                     self.taken(Layer::Cache, &holding.app, &format!("cache user {user}"), &what.clone());
@@ -63,35 +81,56 @@ impl Draft<'_> {
     fn is_as_marked(&mut self, holding: &Holding, user: &CacheUser, seen: &CacheUserSeen) -> bool {
         let same = seen.mark.app.as_ref() == Some(&holding.app) && seen.mark.record == holding.record;
         if !same {
-            self.taken(Layer::Cache, &holding.app, &format!("cache user {user}"), &seen.mark.to_string());
+            self.taken(
+                Layer::Cache,
+                &holding.app,
+                &format!("cache user {user}"),
+                &seen.mark.to_string(),
+            );
         }
         same
     }
 
     fn wait(&mut self, holding: &Holding, reason: Reason, message: String) {
-        self.find(Layer::Cache, Some(&holding.app), FindingKind::Waiting, Failure::transient(reason, message));
+        self.find(
+            Layer::Cache,
+            Some(&holding.app),
+            FindingKind::Waiting,
+            Failure::transient(reason, message),
+        );
     }
 
-    /// What a proof of the cache user takes: no step if there is none to prove or it is fresh, `None` if it cannot be proven now.
-    pub(super) fn prove_cache_user(&mut self, holding: &Holding, at: &Whereabouts, publish: bool) -> Option<Option<usize>> {
-        let Some((user, _)) = &holding.names.cache else { return Some(None) };
-        let view = self.observed.cache.known()?;
+    /// What a proof of the cache user takes: no step if there is none to prove or it is fresh, `None` if it cannot be proven now. Where
+    /// the service that describes users cannot be read, the cache itself is asked all the same.
+    pub(super) fn prove_cache_user(
+        &mut self,
+        holding: &Holding,
+        at: &Whereabouts,
+        publish: bool,
+    ) -> Option<Option<usize>> {
+        let Some((user, _)) = &holding.names.cache else {
+            return Some(None);
+        };
         at.cache.as_ref()?;
-        let joined = self.plan.steps.iter().position(
-            |planned| matches!(&planned.step, Step::JoinUserGroup { users } if users.contains(user)),
-        );
-        match view.user(user) {
-            Presence::Ours(seen) if seen.membership == Membership::Member && seen.pending.is_none() => {
+        let joined = self
+            .plan
+            .steps
+            .iter()
+            .position(|planned| matches!(&planned.step, Step::JoinUserGroup { users } if users.contains(user)));
+        match self.observed.cache.known().map(|view| view.user(user)) {
+            None if publish => return None,
+            None => {}
+            Some(Presence::Ours(seen)) if seen.membership == Membership::Member && seen.pending.is_none() => {
                 let object = user_object(at, user);
                 let recall = &self.observed.recall;
                 if !publish && recall.is_fresh(&holding.app, Layer::Cache, holding.record, &object, self.now) {
                     return Some(None);
                 }
             }
-            Presence::Absent | Presence::Ours(_) => {
+            Some(Presence::Absent | Presence::Ours(_)) => {
                 joined?;
             }
-            Presence::Foreign(_) | Presence::Unknown(_) => return None,
+            Some(Presence::Foreign(_) | Presence::Unknown(_)) => return None,
         }
         let step = Step::ProveCacheUser {
             app: holding.app.clone(),
@@ -99,7 +138,7 @@ impl Draft<'_> {
             user: user.clone(),
             from: Source::Ledger,
         };
-        let because = if publish { "only what has logged in is published" } else { "Ready means that it logs in still" };
+        let because = if publish { FIRST } else { STILL };
         Some(Some(self.proof(step, because, joined.into_iter().collect(), publish)))
     }
 }

@@ -56,7 +56,12 @@ impl Draft<'_> {
             Presence::Absent => None,
             Presence::Ours(seen) => Some(self.published(app, number, credential, seen, at)?),
             Presence::Foreign(what) => {
-                self.taken(Layer::Store, app, &self.desired.prefix.copy(&self.desired.tenant, app), &what.clone());
+                self.taken(
+                    Layer::Store,
+                    app,
+                    &self.desired.prefix.copy(&self.desired.tenant, app),
+                    &what.clone(),
+                );
                 return None;
             }
             Presence::Unknown(failure) => {
@@ -64,7 +69,12 @@ impl Draft<'_> {
                 return None;
             }
         };
-        Some(Holding { app: app.clone(), record: number, names: credential.names(), copy_version })
+        Some(Holding {
+            app: app.clone(),
+            record: number,
+            names: credential.names(),
+            copy_version,
+        })
     }
 
     /// The version of a copy that agrees with the ledger.
@@ -86,20 +96,35 @@ impl Draft<'_> {
             return None;
         }
         if !seen.copy.holds(credential) {
-            let message = format!("{name} and ledger record {number} give different values; nothing is created from either");
-            self.wrong(Layer::Store, Some(app), Failure::blocked(Reason::CredentialConflict, message));
+            let message =
+                format!("{name} and ledger record {number} give different values; nothing is created from either");
+            self.wrong(
+                Layer::Store,
+                Some(app),
+                Failure::blocked(Reason::CredentialConflict, message),
+            );
             return None;
         }
         if !seen.copy.points_at(at) {
-            let message = format!("{name} points at an endpoint that the settings no longer name; this version does not rewrite it");
-            self.wrong(Layer::Store, Some(app), Failure::blocked(Reason::EndpointChanged, message));
+            let message = format!(
+                "{name} points at an endpoint that the settings no longer name; this version does not rewrite it"
+            );
+            self.wrong(
+                Layer::Store,
+                Some(app),
+                Failure::blocked(Reason::EndpointChanged, message),
+            );
         }
         Some(seen.version.clone())
     }
 
     /// An app without a record is new only if nothing anywhere says that it once had one.
     fn is_new(&mut self, app: &AppName, store: &StoreView) -> bool {
-        let marked = self.observed.marks().find(|mark| mark.app.as_ref() == Some(app)).map(|mark| mark.record);
+        let marked = self
+            .observed
+            .marks()
+            .find(|mark| mark.app.as_ref() == Some(app))
+            .map(|mark| mark.record);
         let (layer, record) = match (store.copy(app), marked) {
             (Presence::Absent, None) => return true,
             (Presence::Foreign(what), _) => {

@@ -17,10 +17,25 @@ use super::{Draft, FindingKind, credential::Holding};
 /// The version of what `PrepareDatabase` sets inside a tenant's database; a database marked with a lower one is prepared again.
 pub const LAYOUT: u32 = 1;
 
+/// Why a credential is proven before it is published, and again afterwards.
+pub(super) const FIRST: &str = "only what has logged in is published";
+pub(super) const STILL: &str = "Ready means that it logs in still";
+
+fn proves(holding: &Holding) -> Step {
+    Step::ProveLogin {
+        app: holding.app.clone(),
+        record: holding.record,
+        login: holding.names.login.clone(),
+        from: Source::Ledger,
+    }
+}
+
 impl Draft<'_> {
     /// Groups, then the database, closed before it is opened, then what is inside it.
     pub(super) fn prepare_database(&mut self, store: &StoreView) {
-        let Some(view) = self.observed.database.known() else { return };
+        let Some(view) = self.observed.database.known() else {
+            return;
+        };
         let record = store.ledger.life();
         let database = self.desired.database();
         let mut last: Vec<usize> = Vec::new();
@@ -33,19 +48,37 @@ impl Draft<'_> {
             return;
         }
         let (exists, sealed, layout) = match &view.database {
-            Presence::Ours(seen) => (true, seen.sealed && seen.mark.is_some(), seen.mark.as_ref().and_then(|m| m.layout)),
+            Presence::Ours(seen) => (
+                true,
+                seen.sealed && seen.mark.is_some(),
+                seen.mark.as_ref().and_then(|m| m.layout),
+            ),
             Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => (false, false, None),
         };
         if !exists {
             let because = "the ledger has the tenant, the server does not have its database";
-            last = vec![self.step(Step::CreateDatabase { database: database.clone() }, because, last)];
+            last = vec![self.step(
+                Step::CreateDatabase {
+                    database: database.clone(),
+                },
+                because,
+                last,
+            )];
         }
         if !sealed {
-            let step = Step::SealDatabase { database: database.clone(), record, layout };
+            let step = Step::SealDatabase {
+                database: database.clone(),
+                record,
+                layout,
+            };
             last = vec![self.step(step, "others could connect to it, or its own groups could not", last)];
         }
         if layout.is_none_or(|layout| layout < LAYOUT) {
-            let step = Step::PrepareDatabase { database, record, layout: LAYOUT };
+            let step = Step::PrepareDatabase {
+                database,
+                record,
+                layout: LAYOUT,
+            };
             last = vec![self.step(step, "what its owner creates must be usable by the other groups", last)];
         }
         self.database_ready = last;
@@ -76,7 +109,9 @@ impl Draft<'_> {
 
     /// Logins that are missing, and the limits of every login that this tenant has, those of retained apps included.
     pub(super) fn plan_logins(&mut self, store: &StoreView, holdings: &[Holding]) {
-        let Some(view) = self.observed.database.known() else { return };
+        let Some(view) = self.observed.database.known() else {
+            return;
+        };
         if self.database_blocked {
             return;
         }
@@ -92,16 +127,29 @@ impl Draft<'_> {
                 let needs = self.database_ready.clone();
                 let create = self.step(step, "the ledger has it, the server does not", needs);
                 let changes = self.changes(None, holding.names.access);
-                self.step(Step::ConfigureLogin { login, changes }, "a new login gets the plan's limits", vec![create]);
+                self.step(
+                    Step::ConfigureLogin { login, changes },
+                    "a new login gets the plan's limits",
+                    vec![create],
+                );
             }
         }
         for (name, login) in &view.logins {
             let Presence::Ours(seen) = login else { continue };
-            let access = seen.mark.app.as_ref().and_then(|app| store.ledger.credential(seen.mark.record, app));
-            let Some(access) = access.map(|credential| credential.access) else { continue };
+            let access = seen
+                .mark
+                .app
+                .as_ref()
+                .and_then(|app| store.ledger.credential(seen.mark.record, app));
+            let Some(access) = access.map(|credential| credential.access) else {
+                continue;
+            };
             let changes = self.changes(Some(seen), access);
             if !changes.is_empty() {
-                let step = Step::ConfigureLogin { login: name.clone(), changes };
+                let step = Step::ConfigureLogin {
+                    login: name.clone(),
+                    changes,
+                };
                 self.step(step, "it differs from what the plan says", vec![]);
             }
         }
@@ -119,52 +167,66 @@ impl Draft<'_> {
         let has = seen.map_or(&none, |seen| &seen.settings);
         LoginChanges {
             connections: (seen.map(|seen| seen.connections) != Some(limits.connections)).then_some(limits.connections),
-            reset: has.keys().filter(|key| limits.ours.contains(*key) && !wanted.contains_key(*key)).cloned().collect(),
-            set: wanted.into_iter().filter(|(key, value)| has.get(key) != Some(value)).collect(),
+            reset: has
+                .keys()
+                .filter(|key| limits.ours.contains(*key) && !wanted.contains_key(*key))
+                .cloned()
+                .collect(),
+            set: wanted
+                .into_iter()
+                .filter(|(key, value)| has.get(key) != Some(value))
+                .collect(),
             join: seen.filter(|seen| !seen.member_of.contains(&group)).map(|_| group),
         }
     }
 
-    /// What a proof of the login takes: no step if it is fresh, `None` if it cannot be proven at all.
+    /// What a proof of the login takes: no step if it is fresh, `None` if it cannot be proven at all. A server whose catalog cannot be
+    /// read is asked for the login all the same: what pods have may work where the operator does not get in, or be down with it.
     pub(super) fn prove_login(&mut self, holding: &Holding, at: &Whereabouts, publish: bool) -> Option<Option<usize>> {
-        let view = self.observed.database.known()?;
         let login = &holding.names.login;
         let created = self.creates_login(login);
-        match view.login(login) {
-            Presence::Absent => {
-                created?;
-            }
-            Presence::Ours(seen) => {
-                self.is_healthy(holding, seen).then_some(())?;
-                let object = login_object(at, seen);
-                let recall = &self.observed.recall;
-                if !publish && recall.is_fresh(&holding.app, Layer::Database, holding.record, &object, self.now) {
-                    return Some(None);
+        let seen = self.observed.database.known().map(|view| view.login(login));
+        match seen {
+            None if publish => return None,
+            None => return Some(Some(self.proof(proves(holding), STILL, vec![], false))),
+            Some(presence) => match presence {
+                Presence::Absent => {
+                    created?;
                 }
-            }
-            Presence::Foreign(what) => {
-                self.taken(Layer::Database, &holding.app, &format!("role {login}"), &what.clone());
-                return None;
-            }
-            Presence::Unknown(failure) => {
-                self.find(Layer::Database, Some(&holding.app), FindingKind::Unknown, failure.clone());
-                return None;
-            }
+                Presence::Ours(seen) => {
+                    self.is_healthy(holding, seen).then_some(())?;
+                    let object = login_object(at, seen);
+                    let recall = &self.observed.recall;
+                    if !publish && recall.is_fresh(&holding.app, Layer::Database, holding.record, &object, self.now) {
+                        return Some(None);
+                    }
+                }
+                Presence::Foreign(what) => {
+                    self.taken(Layer::Database, &holding.app, &format!("role {login}"), &what.clone());
+                    return None;
+                }
+                Presence::Unknown(failure) => {
+                    self.find(
+                        Layer::Database,
+                        Some(&holding.app),
+                        FindingKind::Unknown,
+                        failure.clone(),
+                    );
+                    return None;
+                }
+            },
         }
-        let step = Step::ProveLogin {
-            app: holding.app.clone(),
-            record: holding.record,
-            login: login.clone(),
-            from: Source::Ledger,
-        };
-        let because = if publish { "only what has logged in is published" } else { "Ready means that it logs in still" };
+        let because = if publish { FIRST } else { STILL };
         let mut needs: Vec<usize> = created.into_iter().collect();
         needs.extend(self.database_ready.iter().copied());
-        Some(Some(self.proof(step, because, needs, publish)))
+        Some(Some(self.proof(proves(holding), because, needs, publish)))
     }
 
     fn creates_login(&self, wanted: &RoleName) -> Option<usize> {
-        self.plan.steps.iter().position(|planned| matches!(&planned.step, Step::CreateLogin { login, .. } if login == wanted))
+        self.plan
+            .steps
+            .iter()
+            .position(|planned| matches!(&planned.step, Step::CreateLogin { login, .. } if login == wanted))
     }
 
     /// A login of ours that bears another's mark is in other hands; one that was disabled by hand has drifted.
@@ -176,13 +238,23 @@ impl Draft<'_> {
             return false;
         }
         if !seen.can_login {
-            let message = format!("login {login} was set NOLOGIN by another's hand; it is not altered: a rotation replaces it");
-            self.wrong(Layer::Database, Some(app), Failure::blocked(Reason::CredentialDrift, message));
+            let message =
+                format!("login {login} was set NOLOGIN by another's hand; it is not altered: a rotation replaces it");
+            self.wrong(
+                Layer::Database,
+                Some(app),
+                Failure::blocked(Reason::CredentialDrift, message),
+            );
             return false;
         }
         if seen.expired {
-            let message = format!("login {login} was given a VALID UNTIL that has passed; it is not altered: lift it, or rotate");
-            self.wrong(Layer::Database, Some(app), Failure::blocked(Reason::LoginExpired, message));
+            let message =
+                format!("login {login} was given a VALID UNTIL that has passed; it is not altered: lift it, or rotate");
+            self.wrong(
+                Layer::Database,
+                Some(app),
+                Failure::blocked(Reason::LoginExpired, message),
+            );
             return false;
         }
         true

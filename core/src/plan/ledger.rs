@@ -23,9 +23,18 @@ impl Draft<'_> {
         if missing.is_empty() {
             return true;
         }
-        if let Some(number) = missing.iter().find(|number| !store.ledger.confirmed_missing.contains(number)) {
-            let message = format!("record {number} is named by another layer and the store has not shown it yet; looking again");
-            self.find(Layer::Store, None, FindingKind::Unknown, Failure::transient(Reason::LedgerStale, message));
+        if let Some(number) = missing
+            .iter()
+            .find(|number| !store.ledger.confirmed_missing.contains(number))
+        {
+            let message =
+                format!("record {number} is named by another layer and the store has not shown it yet; looking again");
+            self.find(
+                Layer::Store,
+                None,
+                FindingKind::Unknown,
+                Failure::transient(Reason::LedgerStale, message),
+            );
         } else if self.all_known() {
             self.judge_what_was_read();
             for number in missing {
@@ -39,7 +48,10 @@ impl Draft<'_> {
     /// From the copies that name it, each proven first; else void. History is mended under the uid that last held it: a repair is
     /// no claim.
     fn mend(&mut self, record: RecordNo, store: &StoreView) {
-        let uid = store.ledger.last().map_or_else(|| self.desired.uid.clone(), |last| last.uid.clone());
+        let uid = store
+            .ledger
+            .last()
+            .map_or_else(|| self.desired.uid.clone(), |last| last.uid.clone());
         let mut needs = Vec::new();
         let mut apps = Vec::new();
         for (app, copy) in &store.copies {
@@ -48,28 +60,59 @@ impl Draft<'_> {
                 let because = "its record is missing and the copy may stand in for it, if it logs in";
                 let login = seen.copy.database.username.clone();
                 let from = Source::Copy;
-                needs.push(self.step(Step::ProveLogin { app: app.clone(), record, login, from }, because, vec![]));
+                needs.push(self.step(
+                    Step::ProveLogin {
+                        app: app.clone(),
+                        record,
+                        login,
+                        from,
+                    },
+                    because,
+                    vec![],
+                ));
                 if let Some(cache) = &seen.copy.cache {
                     let user = cache.username.clone();
-                    needs.push(self.step(Step::ProveCacheUser { app: app.clone(), record, user, from }, because, vec![]));
+                    needs.push(self.step(
+                        Step::ProveCacheUser {
+                            app: app.clone(),
+                            record,
+                            user,
+                            from,
+                        },
+                        because,
+                        vec![],
+                    ));
                 }
                 apps.push(app.clone());
             }
         }
         if apps.is_empty() {
-            self.step(Step::CommitVoid { record, uid }, "another layer names this number and its record is lost", needs);
+            self.step(
+                Step::CommitVoid { record, uid },
+                "another layer names this number and its record is lost",
+                needs,
+            );
         } else {
-            self.step(Step::FillRecord { record, uid, apps }, "its record is missing and these copies name it", needs);
+            self.step(
+                Step::FillRecord { record, uid, apps },
+                "its record is missing and these copies name it",
+                needs,
+            );
         }
     }
 
     /// A copy can be proven only where its login and its user are there to log in.
     fn is_provable(&self, seen: &crate::observed::CopySeen) -> bool {
-        let login = self.observed.database.known().is_some_and(|view| {
-            matches!(view.login(&seen.copy.database.username), Presence::Ours(_))
-        });
+        let login = self
+            .observed
+            .database
+            .known()
+            .is_some_and(|view| matches!(view.login(&seen.copy.database.username), Presence::Ours(_)));
         let user = seen.copy.cache.as_ref().is_none_or(|cache| {
-            self.observed.cache.known().is_some_and(|view| matches!(view.user(&cache.username), Presence::Ours(_)))
+            self.observed
+                .cache
+                .known()
+                .is_some_and(|view| matches!(view.user(&cache.username), Presence::Ours(_)))
         });
         login && user
     }
@@ -96,7 +139,10 @@ impl Draft<'_> {
             Some(draft) if !fresh.is_empty() => self.commit_issue(draft),
             Some(_) | None => {
                 if claim == Claim::Anothers {
-                    let step = Step::CommitOpen { record: number, uid: self.desired.uid.clone() };
+                    let step = Step::CommitOpen {
+                        record: number,
+                        uid: self.desired.uid.clone(),
+                    };
                     let open = self.step(step, "the ledger names an earlier Tenant object of this name", vec![]);
                     self.root = vec![open];
                 }
@@ -114,7 +160,12 @@ impl Draft<'_> {
         let holdings = draft
             .apps
             .iter()
-            .map(|(app, names)| Holding { app: app.clone(), record, names: names.clone(), copy_version: None })
+            .map(|(app, names)| Holding {
+                app: app.clone(),
+                record,
+                names: names.clone(),
+                copy_version: None,
+            })
             .collect();
         let commit = self.step(Step::CommitIssue(draft), "these apps have no credential yet", vec![]);
         let because = "only what the store gives back is ever used";
@@ -150,13 +201,25 @@ impl Draft<'_> {
     }
 
     fn names_are_free(&mut self, app: &AppName, names: &crate::ledger::CredentialNames) -> bool {
-        let login = self.observed.database.known().map(|view| view.login(&names.login).clone());
-        let user = names.cache.as_ref().and_then(|(id, _)| self.observed.cache.known().map(|view| (id, view.user(id).clone())));
+        let login = self
+            .observed
+            .database
+            .known()
+            .map(|view| view.login(&names.login).clone());
+        let user = names
+            .cache
+            .as_ref()
+            .and_then(|(id, _)| self.observed.cache.known().map(|view| (id, view.user(id).clone())));
         let mut free = true;
         match login {
             None | Some(Presence::Absent) => {}
             Some(Presence::Ours(seen)) => {
-                self.taken(Layer::Database, app, &format!("role {}", names.login), &seen.mark.to_string());
+                self.taken(
+                    Layer::Database,
+                    app,
+                    &format!("role {}", names.login),
+                    &seen.mark.to_string(),
+                );
                 free = false;
             }
             Some(Presence::Foreign(what)) => {
@@ -188,10 +251,16 @@ impl Draft<'_> {
 
     fn fits(&mut self, draft: &IssueDraft) -> bool {
         let record = draft.seal(|| Secret::new("x".repeat(PASSWORD_LENGTH)));
-        let size = record.write(&self.desired.installation, &self.desired.tenant).expose().len();
+        let size = record
+            .write(&self.desired.installation, &self.desired.tenant)
+            .expose()
+            .len();
         let room = self.desired.tier.bytes();
         if size > room {
-            let message = format!("record {} would be {size} bytes, a parameter of this tier holds {room}", draft.number);
+            let message = format!(
+                "record {} would be {size} bytes, a parameter of this tier holds {room}",
+                draft.number
+            );
             self.wrong(Layer::Store, None, Failure::refused(Reason::RecordTooLarge, message));
         }
         size <= room

@@ -26,7 +26,10 @@ impl Plan {
     fn place(&self, layer: Layer) -> String {
         match (layer, &self.placement) {
             (Layer::Database, Some(placement)) => format!(" on {}", placement.database),
-            (Layer::Cache, Some(placement)) => placement.cache.as_ref().map_or(String::new(), |cache| format!(" on {cache}")),
+            (Layer::Cache, Some(placement)) => placement
+                .cache
+                .as_ref()
+                .map_or(String::new(), |cache| format!(" on {cache}")),
             (Layer::Store, _) | (Layer::Database | Layer::Cache, None) => String::new(),
         }
     }
@@ -60,8 +63,10 @@ impl Plan {
                 })
             })
             .collect();
-        let layers: serde_json::Map<String, Value> =
-            Layer::ALL.iter().map(|layer| (layer.as_str().into(), self.verdict(*layer).as_str().into())).collect();
+        let layers: serde_json::Map<String, Value> = Layer::ALL
+            .iter()
+            .map(|layer| (layer.as_str().into(), self.verdict(*layer).as_str().into()))
+            .collect();
         json!({"version": 1, "layers": layers, "steps": steps, "findings": findings})
     }
 }

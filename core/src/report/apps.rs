@@ -17,11 +17,22 @@ use super::{
 
 /// One entry for each app that is desired or was ever issued a credential.
 pub(super) fn statuses(pass: Pass<'_>, problems: &[Problem]) -> Vec<AppStatus> {
-    let Some(store) = pass.observed.store.known() else { return Vec::new() };
+    let Some(store) = pass.observed.store.known() else {
+        return Vec::new();
+    };
     let mut names: Vec<&AppName> = pass.desired.apps.keys().collect();
-    names.extend(store.ledger.apps().into_iter().filter(|app| !pass.desired.apps.contains_key(*app)));
+    names.extend(
+        store
+            .ledger
+            .apps()
+            .into_iter()
+            .filter(|app| !pass.desired.apps.contains_key(*app)),
+    );
     names.sort();
-    names.into_iter().map(|app| status(pass, store, app, problems)).collect()
+    names
+        .into_iter()
+        .map(|app| status(pass, store, app, problems))
+        .collect()
 }
 
 fn status(pass: Pass<'_>, store: &StoreView, app: &AppName, problems: &[Problem]) -> AppStatus {
@@ -63,8 +74,12 @@ fn describe_committed(status: &mut AppStatus, pass: Pass<'_>, app: &AppName) {
         })
     };
     for planned in &pass.plan.steps {
-        let Step::CommitIssue(draft) = &planned.step else { continue };
-        let Some(names) = draft.apps.get(app).filter(|_| read_back(draft.number)) else { continue };
+        let Step::CommitIssue(draft) = &planned.step else {
+            continue;
+        };
+        let Some(names) = draft.apps.get(app).filter(|_| read_back(draft.number)) else {
+            continue;
+        };
         status.record = i32::try_from(draft.number.get()).ok();
         status.issued_at = Some(draft.at.to_string());
         status.login = Some(names.login.to_string());
@@ -82,7 +97,9 @@ fn state(pass: Pass<'_>, app: &AppName, problems: &[Problem]) -> AppState {
     if !pass.desired.apps.contains_key(app) {
         return AppState::Retained;
     }
-    let mut own = problems.iter().filter(|problem| problem.app.as_ref().is_none_or(|found| found == app));
+    let mut own = problems
+        .iter()
+        .filter(|problem| problem.app.as_ref().is_none_or(|found| found == app));
     match own.clone().map(|problem| problem.weight).max() {
         None => AppState::Ready,
         Some(Weight::Wrong) if own.any(Problem::needs_a_person) => AppState::Blocked,
@@ -99,12 +116,16 @@ pub(super) fn event_reason(step: &Step) -> Reason {
         | Step::CommitVoid { .. }
         | Step::FillRecord { .. }
         | Step::ReadBack { .. } => Reason::RecordCommitted,
-        Step::CreateDatabase { .. } | Step::SealDatabase { .. } | Step::PrepareDatabase { .. } => Reason::DatabaseChanged,
+        Step::CreateDatabase { .. } | Step::SealDatabase { .. } | Step::PrepareDatabase { .. } => {
+            Reason::DatabaseChanged
+        }
         Step::CreateGroups { .. }
         | Step::CreateLogin { .. }
         | Step::ConfigureLogin { .. }
         | Step::ProveLogin { .. } => Reason::RoleChanged,
-        Step::CreateCacheUser { .. } | Step::JoinUserGroup { .. } | Step::ProveCacheUser { .. } => Reason::CacheUserChanged,
+        Step::CreateCacheUser { .. } | Step::JoinUserGroup { .. } | Step::ProveCacheUser { .. } => {
+            Reason::CacheUserChanged
+        }
         Step::Publish { .. } => Reason::Published,
     }
 }

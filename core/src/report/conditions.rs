@@ -69,7 +69,9 @@ fn last_flag(layer: Layer, previous: Option<&TenantStatus>) -> bool {
 
 impl Summary {
     pub(super) fn of(pass: Pass<'_>, problems: &[Problem], previous: Option<&TenantStatus>) -> Self {
-        let layers = Layer::ALL.map(|layer| (layer, standing(pass, layer, problems, previous))).into();
+        let layers = Layer::ALL
+            .map(|layer| (layer, standing(pass, layer, problems, previous)))
+            .into();
         let ready = match problems.first() {
             None => Standing {
                 truth: Truth::True,
@@ -80,19 +82,36 @@ impl Summary {
             Some(worst) => Standing {
                 truth: truth(worst.weight),
                 flag: false,
-                reason: if worst.weight == Weight::Waiting { Reason::Provisioning } else { worst.failure.reason },
+                reason: if worst.weight == Weight::Waiting {
+                    Reason::Provisioning
+                } else {
+                    worst.failure.reason
+                },
                 message: message(problems.iter(), pass),
             },
         };
         let stalled = problems.iter().any(Problem::needs_a_person);
-        Self { ready, layers, waiting: !problems.is_empty() && !stalled, stalled }
+        Self {
+            ready,
+            layers,
+            waiting: !problems.is_empty() && !stalled,
+            stalled,
+        }
     }
 
     /// A refused manifest says nothing about the layers: they keep what they had.
     pub(super) fn refused(refusal: &Failure, previous: Option<&TenantStatus>) -> Self {
         let unjudged = |layer| {
             let flag = last_flag(layer, previous);
-            (layer, Standing { truth: Truth::Unknown, flag, reason: refusal.reason, message: refusal.message.clone() })
+            (
+                layer,
+                Standing {
+                    truth: Truth::Unknown,
+                    flag,
+                    reason: refusal.reason,
+                    message: refusal.message.clone(),
+                },
+            )
         };
         Self {
             ready: Standing {
@@ -108,7 +127,9 @@ impl Summary {
     }
 
     pub(super) fn flag(&self, layer: Layer) -> bool {
-        self.layers.iter().any(|(found, standing)| *found == layer && standing.flag)
+        self.layers
+            .iter()
+            .any(|(found, standing)| *found == layer && standing.flag)
     }
 
     pub(super) fn truth(&self) -> Truth {
@@ -134,7 +155,12 @@ impl Summary {
     }
 
     /// The conditions, with `lastTransitionTime` moved only where the status flipped. Reconciling and Stalled are there only while true.
-    pub(super) fn conditions(&self, generation: i64, previous: Option<&TenantStatus>, now: Timestamp) -> Vec<Condition> {
+    pub(super) fn conditions(
+        &self,
+        generation: i64,
+        previous: Option<&TenantStatus>,
+        now: Timestamp,
+    ) -> Vec<Condition> {
         let last = |kind: &str| previous.and_then(|status| status.conditions.iter().find(|it| it.type_ == kind));
         let make = |kind: &str, truth: Truth, reason: Reason, message: &str| Condition {
             type_: kind.to_owned(),
@@ -144,12 +170,20 @@ impl Summary {
             observed_generation: Some(generation),
             last_transition_time: last(kind)
                 .filter(|condition| condition.status == truth.as_str())
-                .map_or_else(|| Time(now.round(jiff::Unit::Second).unwrap_or(now)), |it| it.last_transition_time.clone()),
+                .map_or_else(
+                    || Time(now.round(jiff::Unit::Second).unwrap_or(now)),
+                    |it| it.last_transition_time.clone(),
+                ),
         };
         let ready = &self.ready;
         let mut conditions = vec![make(READY, ready.truth, ready.reason, &ready.message)];
         conditions.extend(self.layers.iter().map(|(layer, standing)| {
-            make(condition_type(*layer), standing.truth, standing.reason, &standing.message)
+            make(
+                condition_type(*layer),
+                standing.truth,
+                standing.reason,
+                &standing.message,
+            )
         }));
         if self.waiting {
             conditions.push(make("Reconciling", Truth::True, ready.reason, &ready.message));
@@ -171,13 +205,26 @@ fn standing(pass: Pass<'_>, layer: Layer, problems: &[Problem], previous: Option
             Some(problem) => (problem.failure.reason, problem.failure.message.clone()),
             None => (Reason::Provisioning, "not looked at yet".into()),
         };
-        return Standing { truth: Truth::Unknown, flag: last, reason, message };
+        return Standing {
+            truth: Truth::Unknown,
+            flag: last,
+            reason,
+            message,
+        };
     }
     match worst {
-        None => Standing { truth: Truth::True, flag: true, reason: Reason::Provisioned, message: in_sync(layer).into() },
+        None => Standing {
+            truth: Truth::True,
+            flag: true,
+            reason: Reason::Provisioned,
+            message: in_sync(layer).into(),
+        },
         Some(worst) => Standing {
             truth: truth(worst.weight),
-            flag: last && own.iter().all(|problem| problem.harmless || problem.weight == Weight::Unknown),
+            flag: last
+                && own
+                    .iter()
+                    .all(|problem| problem.harmless || problem.weight == Weight::Unknown),
             reason: worst.failure.reason,
             message: message(own.iter().copied(), pass),
         },

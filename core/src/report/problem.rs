@@ -58,13 +58,24 @@ pub(super) fn problems(pass: Pass<'_>) -> Vec<Problem> {
         failure: finding.failure.clone(),
         harmless: is_unpublished(pass, finding.app.as_ref()),
     });
-    let outcomes = pass.plan.steps.iter().zip(pass.outcomes).filter_map(|(planned, outcome)| {
-        let step = &planned.step;
-        let (weight, failure) = weigh(pass, step, outcome)?;
-        let limits = matches!(step, Step::ConfigureLogin { .. });
-        let harmless = limits || is_unpublished(pass, step.app());
-        Some(Problem { layer: step.layer(), app: step.app().cloned(), weight, failure, harmless })
-    });
+    let outcomes = pass
+        .plan
+        .steps
+        .iter()
+        .zip(pass.outcomes)
+        .filter_map(|(planned, outcome)| {
+            let step = &planned.step;
+            let (weight, failure) = weigh(pass, step, outcome)?;
+            let limits = matches!(step, Step::ConfigureLogin { .. });
+            let harmless = limits || is_unpublished(pass, step.app());
+            Some(Problem {
+                layer: step.layer(),
+                app: step.app().cloned(),
+                weight,
+                failure,
+                harmless,
+            })
+        });
     let mut problems: Vec<Problem> = Vec::new();
     for problem in findings.chain(outcomes) {
         if !problems.contains(&problem) {
@@ -76,7 +87,9 @@ pub(super) fn problems(pass: Pass<'_>) -> Vec<Problem> {
 }
 
 fn is_unpublished(pass: Pass<'_>, app: Option<&AppName>) -> bool {
-    let (Some(app), Some(store)) = (app, pass.observed.store.known()) else { return false };
+    let (Some(app), Some(store)) = (app, pass.observed.store.known()) else {
+        return false;
+    };
     matches!(store.copy(app), Presence::Absent)
 }
 
@@ -106,6 +119,13 @@ fn refused(pass: Pass<'_>, step: &Step, failure: &Failure) -> (Weight, Failure) 
             return (Weight::Waiting, Failure::transient(Reason::CacheUserPending, message));
         }
     }
-    let message = format!("{}; it was changed by another's hand and is not altered: a rotation replaces it", failure.message);
+    if matches!(step, Step::ProveLogin { .. }) && pass.observed.database.known().is_none() {
+        // Without the catalog nobody knows whether the login is there at all.
+        return (Weight::Unknown, failure.clone());
+    }
+    let message = format!(
+        "{}; it was changed by another's hand and is not altered: a rotation replaces it",
+        failure.message
+    );
     (Weight::Wrong, Failure::blocked(Reason::CredentialDrift, message))
 }

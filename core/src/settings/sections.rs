@@ -115,9 +115,14 @@ fn named<N: Ord, T>(
 /// Whether there is such a plan is asked of the file, not of what could be read of it: a plan with a mistake in it is there.
 fn default_plan(at: &At<'_>, top: &Map<'_>, problems: &mut Problems) -> Option<PlanName> {
     let name = at.parsed("the name of a plan", problems, PlanName::parse)?;
-    let plans = top.get("plans").and_then(|plans| Map::open(&plans, &mut Problems::default()));
+    let plans = top
+        .get("plans")
+        .and_then(|plans| Map::open(&plans, &mut Problems::default()));
     if plans.is_some_and(|plans| !plans.has(name.as_str())) {
-        at.wrong(&format!("the name of a plan, and there is no plan {:?}", name.as_str()), problems);
+        at.wrong(
+            &format!("the name of a plan, and there is no plan {:?}", name.as_str()),
+            problems,
+        );
     }
     Some(name)
 }
