@@ -76,7 +76,10 @@ impl Server {
 
 impl Inner {
     fn whose<'a>(&'a self, tenant: &'a TenantName) -> guard::Whose<'a> {
-        guard::Whose { installation: &self.installation, tenant }
+        guard::Whose {
+            installation: &self.installation,
+            tenant,
+        }
     }
 }
 

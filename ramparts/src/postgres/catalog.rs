@@ -99,7 +99,14 @@ fn query(version: u32) -> String {
 /// How every mark of this tenant begins, whatever its app and record.
 fn mark_begins(whose: Whose<'_>) -> String {
     let (installation, tenant) = (whose.installation.clone(), whose.tenant.clone());
-    let mark = Mark { installation, tenant, app: None, record: RecordNo::FIRST, layout: None }.to_string();
+    let mark = Mark {
+        installation,
+        tenant,
+        app: None,
+        record: RecordNo::FIRST,
+        layout: None,
+    }
+    .to_string();
     mark.strip_suffix("record=1").unwrap_or(&mark).to_owned()
 }
 
@@ -140,7 +147,10 @@ mod tests {
     fn a_mark_begins_with_its_tenant_and_a_space() {
         let installation = Installation::parse("prod").unwrap();
         let tenant = TenantName::parse("acme").unwrap();
-        let begins = mark_begins(Whose { installation: &installation, tenant: &tenant });
+        let begins = mark_begins(Whose {
+            installation: &installation,
+            tenant: &tenant,
+        });
         assert_eq!(begins, "ramparts v1 installation=prod tenant=acme ");
     }
 }

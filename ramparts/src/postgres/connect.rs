@@ -53,9 +53,19 @@ impl Inner {
     /// A session of the operator in that database.
     pub(super) async fn open(&self, database: &str) -> Result<Session, NotOpened> {
         let mut closed = false;
-        let doing = format!("connecting to {database} on server {} ({}) as {}", self.name, self.endpoint, self.user);
-        let deed = Deed { operation: "connect", target: database, doing: &doing };
-        let opened = self.gate.pass(deed.call(), self.enter(database, &doing, &mut closed)).await;
+        let doing = format!(
+            "connecting to {database} on server {} ({}) as {}",
+            self.name, self.endpoint, self.user
+        );
+        let deed = Deed {
+            operation: "connect",
+            target: database,
+            doing: &doing,
+        };
+        let opened = self
+            .gate
+            .pass(deed.call(), self.enter(database, &doing, &mut closed))
+            .await;
         opened.map_err(|failure| NotOpened { failure, closed })
     }
 
@@ -83,15 +93,27 @@ impl Inner {
             settled: true,
         };
         if session.version < OLDEST {
-            let version = version.map_or("no release we know".to_owned(), |version| format!("PostgreSQL {version}"));
-            let message = format!("server {} is {version}; {OLDEST} is the oldest that is supported", self.name);
-            return Err(Failure { class: Class::Blocked, reason: Reason::NotSupported, message });
+            let version = version.map_or("no release we know".to_owned(), |version| {
+                format!("PostgreSQL {version}")
+            });
+            let message = format!(
+                "server {} is {version}; {OLDEST} is the oldest that is supported",
+                self.name
+            );
+            return Err(Failure {
+                class: Class::Blocked,
+                reason: Reason::NotSupported,
+                message,
+            });
         }
         Ok(session)
     }
 }
 
-type Connected = (Client, Connection<Socket, <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<Socket>>::Stream>);
+type Connected = (
+    Client,
+    Connection<Socket, <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<Socket>>::Stream>,
+);
 
 /// The password is in this configuration: it goes no further than here.
 pub(super) async fn connected(config: &Config, tls: MakeRustlsConnect) -> Result<Connected, tokio_postgres::Error> {
@@ -110,7 +132,12 @@ mod tests {
 
     #[test]
     fn the_major_release_is_what_stands_before_anything_else() {
-        for (text, release) in [("15.18 (Debian 15.18-1)", Some(15)), ("18beta1", Some(18)), ("18", Some(18)), ("devel", None)] {
+        for (text, release) in [
+            ("15.18 (Debian 15.18-1)", Some(15)),
+            ("18beta1", Some(18)),
+            ("18", Some(18)),
+            ("devel", None),
+        ] {
             assert_eq!(major(text), release, "{text}");
         }
     }

@@ -31,7 +31,9 @@ impl Session {
     pub(super) fn creates_role(&self, role: &RoleName, options: &str, mark: &str) -> String {
         let (role, mark) = (identifier(role.as_str()), literal(mark));
         if self.version >= MEMBERSHIP_OPTIONS {
-            format!("SET LOCAL createrole_self_grant = ''; CREATE ROLE {role} {options}; COMMENT ON ROLE {role} IS {mark};\n")
+            format!(
+                "SET LOCAL createrole_self_grant = ''; CREATE ROLE {role} {options}; COMMENT ON ROLE {role} IS {mark};\n"
+            )
         } else {
             format!("CREATE ROLE {role} {options} ADMIN CURRENT_USER; COMMENT ON ROLE {role} IS {mark};\n")
         }
@@ -40,7 +42,10 @@ impl Session {
     /// The operator's own membership, where it must act with the role's rights. Before 16 ADMIN has made it a member already.
     pub(super) fn joins_us_to(&self, role: &RoleName) -> String {
         if self.version >= MEMBERSHIP_OPTIONS {
-            format!("GRANT {} TO CURRENT_USER WITH INHERIT TRUE, SET TRUE;\n", identifier(role.as_str()))
+            format!(
+                "GRANT {} TO CURRENT_USER WITH INHERIT TRUE, SET TRUE;\n",
+                identifier(role.as_str())
+            )
         } else {
             String::new()
         }
@@ -66,14 +71,22 @@ impl TenantLock {
             }
         }
         let doing = format!("creating the groups of tenant {tenant} on server {}", self.server.name);
-        let deed = Deed { operation: "create-groups", target: tenant.as_str(), doing: &doing };
+        let deed = Deed {
+            operation: "create-groups",
+            target: tenant.as_str(),
+            doing: &doing,
+        };
         self.session.transact(deed, &[], &sql).await
     }
 
     /// An empty database that refuses connections. It is ours from the instant it exists, by its owner.
     pub async fn create_database(&mut self, database: &DatabaseName) -> Result<(), Failure> {
         let doing = format!("creating database {database} on server {}", self.server.name);
-        let deed = Deed { operation: "create-database", target: database.as_str(), doing: &doing };
+        let deed = Deed {
+            operation: "create-database",
+            target: database.as_str(),
+            doing: &doing,
+        };
         self.session.run(deed, &creates(database.as_str())).await
     }
 
@@ -88,10 +101,18 @@ impl TenantLock {
         self.is_for(tenant)?;
         let sql = seals(tenant, database, &self.mark(record, layout));
         let doing = format!("closing database {database} on server {} to others", self.server.name);
-        let deed = Deed { operation: "seal-database", target: database.as_str(), doing: &doing };
+        let deed = Deed {
+            operation: "seal-database",
+            target: database.as_str(),
+            doing: &doing,
+        };
         let groups = Access::ALL.map(|access| RoleName::group(tenant, access));
         let mut guards = vec![Guard::Database(self.server.whose(tenant), database)];
-        guards.extend(groups.iter().map(|group| Guard::Group(self.server.whose(tenant), group)));
+        guards.extend(
+            groups
+                .iter()
+                .map(|group| Guard::Group(self.server.whose(tenant), group)),
+        );
         self.session.transact(deed, &guards, &sql).await
     }
 
@@ -104,11 +125,27 @@ impl TenantLock {
         layout: u32,
     ) -> Result<(), Failure> {
         self.is_for(tenant)?;
-        let doing = format!("setting privileges inside database {database} on server {}", self.server.name);
-        let deed = Deed { operation: "prepare-database", target: database.as_str(), doing: &doing };
+        let doing = format!(
+            "setting privileges inside database {database} on server {}",
+            self.server.name
+        );
+        let deed = Deed {
+            operation: "prepare-database",
+            target: database.as_str(),
+            doing: &doing,
+        };
         let mut inside = self.server.open(database.as_str()).await?;
         // The lock's session must answer after the other one was opened: a lock that was lost by now has lost its say.
-        self.session.rows(Deed { operation: "check-lock", ..deed }, "SELECT 1", &[]).await?;
+        self.session
+            .rows(
+                Deed {
+                    operation: "check-lock",
+                    ..deed
+                },
+                "SELECT 1",
+                &[],
+            )
+            .await?;
         let sql = prepares(tenant, database, &self.mark(record, Some(layout)));
         let groups = Access::ALL.map(|access| RoleName::group(tenant, access));
         let mut guards = vec![Guard::Database(self.whose(), database)];
@@ -136,14 +173,22 @@ struct Groups {
 impl Groups {
     fn of(tenant: &TenantName) -> Self {
         let group = |access| identifier(RoleName::group(tenant, access).as_str());
-        Self { owner: group(Access::Owner), read_write: group(Access::ReadWrite), read_only: group(Access::ReadOnly) }
+        Self {
+            owner: group(Access::Owner),
+            read_write: group(Access::ReadWrite),
+            read_only: group(Access::ReadOnly),
+        }
     }
 }
 
 /// Temporary tables are for all three: PUBLIC would have them, and what reports are made with relies on them.
 fn seals(tenant: &TenantName, database: &DatabaseName, mark: &Mark) -> String {
     let (database, mark) = (identifier(database.as_str()), literal(&mark.to_string()));
-    let Groups { owner, read_write, read_only } = Groups::of(tenant);
+    let Groups {
+        owner,
+        read_write,
+        read_only,
+    } = Groups::of(tenant);
     format!(
         "REVOKE ALL ON DATABASE {database} FROM PUBLIC;
 GRANT CONNECT, CREATE, TEMPORARY ON DATABASE {database} TO {owner};
@@ -160,7 +205,11 @@ ALTER DATABASE {database} ALLOW_CONNECTIONS true"
 /// - Types stay as they are: that PUBLIC may name one shows nobody a row.
 fn prepares(tenant: &TenantName, database: &DatabaseName, mark: &Mark) -> String {
     let (database, mark) = (identifier(database.as_str()), literal(&mark.to_string()));
-    let Groups { owner, read_write, read_only } = Groups::of(tenant);
+    let Groups {
+        owner,
+        read_write,
+        read_only,
+    } = Groups::of(tenant);
     let defaults = format!("ALTER DEFAULT PRIVILEGES FOR ROLE {owner}");
     format!(
         "REVOKE ALL ON SCHEMA public FROM PUBLIC;

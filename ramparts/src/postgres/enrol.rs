@@ -76,9 +76,15 @@ impl Server {
         let standing = inner.standing(&mut session).await?;
         let owner = RoleName::databases_owner();
         let side = side(&inner.installation, standing.enrolment.as_deref());
-        if let Some(workplace) = standing.workplace.as_ref().filter(|it| it.owner.as_deref() != Some(owner.as_str())) {
+        if let Some(workplace) = standing
+            .workplace
+            .as_ref()
+            .filter(|it| it.owner.as_deref() != Some(owner.as_str()))
+        {
             let holder = shown(workplace.owner.as_deref().unwrap_or("nobody"));
-            return Ok(ServerSide::Foreign(format!("a database {WORKPLACE} that belongs to {holder}")));
+            return Ok(ServerSide::Foreign(format!(
+                "a database {WORKPLACE} that belongs to {holder}"
+            )));
         }
         if !standing.member && matches!(side, ServerSide::Enrolling(_) | ServerSide::Enrolled(_)) {
             return Err(inner.not_a_member(&owner, session.version));
@@ -94,7 +100,17 @@ impl Server {
         let mark = inner.enrolment_mark(id, EnrolmentState::Enrolling);
         let sql = session.creates_role(&owner, "NOLOGIN", &mark.to_string()) + &session.joins_us_to(&owner);
         let doing = format!("creating role {owner} on server {}", inner.name);
-        session.transact(Deed { operation: "enrol-role", target: owner.as_str(), doing: &doing }, &[], &sql).await
+        session
+            .transact(
+                Deed {
+                    operation: "enrol-role",
+                    target: owner.as_str(),
+                    doing: &doing,
+                },
+                &[],
+                &sql,
+            )
+            .await
     }
 
     /// Makes the operator's own database, closes it to everybody else, and marks the server *enrolled*. What is done already is not
@@ -107,9 +123,22 @@ impl Server {
         let owner = RoleName::databases_owner();
         let mark = inner.enrolment_mark(id, EnrolmentState::Enrolled).to_string();
         let doing = format!("marking server {} as enrolled", inner.name);
-        let deed = Deed { operation: "enrol-confirm", target: owner.as_str(), doing: &doing };
+        let deed = Deed {
+            operation: "enrol-confirm",
+            target: owner.as_str(),
+            doing: &doing,
+        };
         let sql = format!("COMMENT ON ROLE {} IS {}", identifier(owner.as_str()), literal(&mark));
-        session.transact(deed, &[Guard::Server { installation: &inner.installation, id }], &sql).await?;
+        session
+            .transact(
+                deed,
+                &[Guard::Server {
+                    installation: &inner.installation,
+                    id,
+                }],
+                &sql,
+            )
+            .await?;
         if !standing.doors.is_empty() {
             tracing::warn!(
                 server = %inner.name,
@@ -123,33 +152,59 @@ impl Server {
 
 /// What the comment on the role that owns the databases says.
 pub(super) fn side(installation: &Installation, comment: Option<&str>) -> ServerSide {
-    let Some(comment) = comment else { return ServerSide::Absent };
+    let Some(comment) = comment else {
+        return ServerSide::Absent;
+    };
     match EnrolmentMark::read(comment) {
         MarkRead::Mark(mark) if mark.installation != *installation => {
             ServerSide::Foreign(format!("it is enrolled by installation {}", mark.installation))
         }
-        MarkRead::Mark(EnrolmentMark { id, state: EnrolmentState::Enrolling, .. }) => ServerSide::Enrolling(id),
-        MarkRead::Mark(EnrolmentMark { id, state: EnrolmentState::Enrolled, .. }) => ServerSide::Enrolled(id),
-        MarkRead::NotAMark | MarkRead::Malformed(_) => {
-            ServerSide::Foreign(format!("role {} has the comment {}", RoleName::databases_owner(), shown(comment)))
-        }
+        MarkRead::Mark(EnrolmentMark {
+            id,
+            state: EnrolmentState::Enrolling,
+            ..
+        }) => ServerSide::Enrolling(id),
+        MarkRead::Mark(EnrolmentMark {
+            id,
+            state: EnrolmentState::Enrolled,
+            ..
+        }) => ServerSide::Enrolled(id),
+        MarkRead::NotAMark | MarkRead::Malformed(_) => ServerSide::Foreign(format!(
+            "role {} has the comment {}",
+            RoleName::databases_owner(),
+            shown(comment)
+        )),
     }
 }
 
 impl Inner {
     fn enrolment_mark(&self, id: &str, state: EnrolmentState) -> EnrolmentMark {
-        EnrolmentMark { installation: self.installation.clone(), id: id.to_owned(), state }
+        EnrolmentMark {
+            installation: self.installation.clone(),
+            id: id.to_owned(),
+            state,
+        }
     }
 
     /// Refuses a server that could never work, before anything is written to it.
     async fn standing(&self, session: &mut Session) -> Result<Standing, Failure> {
         let doing = format!("reading the enrolment of server {}", self.name);
-        let deed = Deed { operation: "enrolment", target: self.name.as_str(), doing: &doing };
-        let assume = if session.version >= MEMBERSHIP_OPTIONS { "SET" } else { "MEMBER" };
+        let deed = Deed {
+            operation: "enrolment",
+            target: self.name.as_str(),
+            doing: &doing,
+        };
+        let assume = if session.version >= MEMBERSHIP_OPTIONS {
+            "SET"
+        } else {
+            "MEMBER"
+        };
         let owner = RoleName::databases_owner();
         let owner = owner.as_str();
         let parameters: [Parameter<'_>; 2] = [(&WORKPLACE, Type::NAME), (&owner, Type::NAME)];
-        let rows = session.rows(deed, &STANDING.replace("{assume}", assume), &parameters).await?;
+        let rows = session
+            .rows(deed, &STANDING.replace("{assume}", assume), &parameters)
+            .await?;
         let text: Option<&str> = rows.first().map(|row| row.get(0));
         let standing: Standing = serde_json::from_str(text.unwrap_or_default())
             .map_err(|error| Failure::defect(format!("{doing}: the answer makes no sense: {error}")))?;
@@ -159,7 +214,8 @@ impl Inner {
         }
         if !standing.lacks.is_empty() {
             let (user, lacks) = (&self.user, standing.lacks.join(" "));
-            let message = format!("{doing}: role {user} lacks {lacks}; an administrator can run: ALTER ROLE {user} {lacks}");
+            let message =
+                format!("{doing}: role {user} lacks {lacks}; an administrator can run: ALTER ROLE {user} {lacks}");
             return Err(Failure::blocked(Reason::AccessDenied, message));
         }
         Ok(standing)
@@ -168,12 +224,23 @@ impl Inner {
     /// A database that refused connections until PUBLIC was shut out: nobody's session is ever older than that.
     async fn make_workplace(&self, session: &mut Session, standing: &Standing, id: &str) -> Result<(), Failure> {
         let owner = RoleName::databases_owner();
-        let (name, guard) = (identifier(WORKPLACE), Guard::Server { installation: &self.installation, id });
+        let (name, guard) = (
+            identifier(WORKPLACE),
+            Guard::Server {
+                installation: &self.installation,
+                id,
+            },
+        );
         let doing = format!("creating database {WORKPLACE} on server {}", self.name);
-        let deed = Deed { operation: "enrol-database", target: WORKPLACE, doing: &doing };
+        let deed = Deed {
+            operation: "enrol-database",
+            target: WORKPLACE,
+            doing: &doing,
+        };
         match &standing.workplace {
             Some(it) if it.owner.as_deref() != Some(owner.as_str()) => {
-                let message = format!("{doing}: there is one already, and it belongs to another role; it is left alone");
+                let message =
+                    format!("{doing}: there is one already, and it belongs to another role; it is left alone");
                 return Err(Failure::blocked(Reason::NotOwned, message));
             }
             Some(it) if it.open && it.marked && !it.public => return Ok(()),
@@ -189,13 +256,30 @@ impl Inner {
             literal(&mark)
         );
         let doing = format!("closing database {WORKPLACE} on server {} to others", self.name);
-        let deed = Deed { operation: "enrol-seal", target: WORKPLACE, doing: &doing };
-        session.transact(deed, &[Guard::Server { installation: &self.installation, id }], &sql).await
+        let deed = Deed {
+            operation: "enrol-seal",
+            target: WORKPLACE,
+            doing: &doing,
+        };
+        session
+            .transact(
+                deed,
+                &[Guard::Server {
+                    installation: &self.installation,
+                    id,
+                }],
+                &sql,
+            )
+            .await
     }
 
     /// As after an upgrade to 16 of a server where the role was not created with ADMIN for the operator.
     fn not_a_member(&self, owner: &RoleName, version: u32) -> Failure {
-        let options = if version >= MEMBERSHIP_OPTIONS { "ADMIN TRUE, INHERIT TRUE, SET TRUE" } else { "ADMIN OPTION" };
+        let options = if version >= MEMBERSHIP_OPTIONS {
+            "ADMIN TRUE, INHERIT TRUE, SET TRUE"
+        } else {
+            "ADMIN OPTION"
+        };
         let message = format!(
             "role {user} on server {server} has not the rights of {owner}; an administrator can run: GRANT {owner} TO {user} WITH {options}",
             user = self.user,

@@ -33,8 +33,12 @@ fn answered(doing: &str, answer: &DbError) -> Failure {
     if *code == SqlState::INSUFFICIENT_PRIVILEGE {
         return Failure::blocked(Reason::AccessDenied, message);
     }
-    if answer.routine() == Some("find_option") || wrong_value(code) {
-        return Failure { class: Class::Refused, reason: Reason::Unexpected, message };
+    if is_no_setting(answer) || wrong_value(code) {
+        return Failure {
+            class: Class::Refused,
+            reason: Reason::Unexpected,
+            message,
+        };
     }
     if is_passing(code) {
         return Failure::transient(Reason::DatabaseUnreachable, message);
@@ -42,10 +46,20 @@ fn answered(doing: &str, answer: &DbError) -> Failure {
     if *code == SqlState::INVALID_PASSWORD || *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION {
         return Failure::blocked(Reason::AccessDenied, message);
     }
-    Failure { class: Class::Defect, reason: Reason::Unexpected, message }
+    Failure {
+        class: Class::Defect,
+        reason: Reason::Unexpected,
+        message,
+    }
 }
 
-/// A setting of a plan that this server does not take.
+/// A name that is no setting has the code of a role that is gone; where the server noticed it, by release, tells them apart.
+fn is_no_setting(answer: &DbError) -> bool {
+    let routines = ["find_option", "assignable_custom_variable_name"];
+    *answer.code() == SqlState::UNDEFINED_OBJECT && answer.routine().is_some_and(|routine| routines.contains(&routine))
+}
+
+/// A value of a plan that this server does not take.
 fn wrong_value(code: &SqlState) -> bool {
     [SqlState::INVALID_PARAMETER_VALUE, SqlState::CANT_CHANGE_RUNTIME_PARAM].contains(code)
 }
@@ -63,7 +77,7 @@ fn lost_a_race(answer: &DbError) -> bool {
         SqlState::T_R_DEADLOCK_DETECTED,
         SqlState::T_R_SERIALIZATION_FAILURE,
     ];
-    let gone = *code == SqlState::UNDEFINED_OBJECT && answer.routine() != Some("find_option");
+    let gone = *code == SqlState::UNDEFINED_OBJECT && !is_no_setting(answer);
     let concurrent = *code == SqlState::INTERNAL_ERROR && answer.message() == CONCURRENT_UPDATE;
     gone || concurrent || codes.contains(code)
 }
@@ -76,7 +90,11 @@ fn is_passing(code: &SqlState) -> bool {
 
 /// No statement of ours makes the server quote a verifier back; should one ever, it stays here.
 fn spoken(answer: &DbError) -> &str {
-    if answer.message().contains("SCRAM-SHA-256") { "(message withheld)" } else { answer.message() }
+    if answer.message().contains("SCRAM-SHA-256") {
+        "(message withheld)"
+    } else {
+        answer.message()
+    }
 }
 
 /// The server did not answer, or could not be trusted.
@@ -94,7 +112,10 @@ fn broken(doing: &str, error: &Error) -> Failure {
 fn tls_problem(error: &Error) -> Option<String> {
     let cause = error.source()?;
     match cause.downcast_ref::<io::Error>() {
-        Some(cause) => cause.get_ref()?.downcast_ref::<rustls::Error>().map(ToString::to_string),
+        Some(cause) => cause
+            .get_ref()?
+            .downcast_ref::<rustls::Error>()
+            .map(ToString::to_string),
         // The only other thing that ends a handshake.
         None => error.to_string().contains("TLS handshake").then(|| cause.to_string()),
     }

@@ -21,7 +21,9 @@ pub(super) struct Whose<'a> {
 impl Whose<'_> {
     /// What a comment makes of the thing that bears it.
     pub(super) fn read(&self, comment: Option<&str>) -> Presence<Mark> {
-        let Some(comment) = comment else { return Presence::Foreign("it bears no mark".into()) };
+        let Some(comment) = comment else {
+            return Presence::Foreign("it bears no mark".into());
+        };
         match Mark::read(comment) {
             MarkRead::Mark(mark) if mark.installation == *self.installation && mark.tenant == *self.tenant => {
                 Presence::Ours(mark)
@@ -51,7 +53,10 @@ pub(super) fn shown(comment: &str) -> String {
 /// What must hold of a thing for a transaction to go on.
 pub(super) enum Guard<'a> {
     /// The server is marked with this id, by this installation.
-    Server { installation: &'a Installation, id: &'a str },
+    Server {
+        installation: &'a Installation,
+        id: &'a str,
+    },
     /// A group role of the tenant.
     Group(Whose<'a>, &'a RoleName),
     /// A login of the tenant.
@@ -117,7 +122,8 @@ fn server(comment: Option<&str>, installation: &Installation, id: &str, doing: &
         Some(MarkRead::Mark(mark)) if mark.installation == *installation && mark.id == id => Ok(()),
         _ => {
             let found = comment.map_or("no mark".to_owned(), shown);
-            let message = format!("{doing}: this server bears {found} and not the id that it should; nothing is written to it");
+            let message =
+                format!("{doing}: this server bears {found} and not the id that it should; nothing is written to it");
             Err(Failure::blocked(Reason::NotEnrolled, message))
         }
     }
@@ -131,9 +137,15 @@ mod tests {
     fn only_a_mark_of_this_tenant_and_installation_is_ours() {
         let installation = Installation::parse("prod").unwrap();
         let tenant = TenantName::parse("acme").unwrap();
-        let whose = Whose { installation: &installation, tenant: &tenant };
+        let whose = Whose {
+            installation: &installation,
+            tenant: &tenant,
+        };
         let read = |text: &str| whose.read(Some(text));
-        assert!(matches!(read("ramparts v1 installation=prod tenant=acme app=api record=2"), Presence::Ours(_)));
+        assert!(matches!(
+            read("ramparts v1 installation=prod tenant=acme app=api record=2"),
+            Presence::Ours(_)
+        ));
         for foreign in [
             "",
             "the acme database",
@@ -143,7 +155,10 @@ mod tests {
             assert!(matches!(read(foreign), Presence::Foreign(_)), "{foreign:?}");
         }
         assert!(matches!(whose.read(None), Presence::Foreign(_)));
-        assert!(matches!(read("ramparts v1 installation=prod tenant=acme app=api record=02"), Presence::Unknown(_)));
+        assert!(matches!(
+            read("ramparts v1 installation=prod tenant=acme app=api record=02"),
+            Presence::Unknown(_)
+        ));
     }
 
     #[test]

@@ -36,14 +36,22 @@ impl Server {
     pub async fn lock(&self, tenant: &TenantName) -> Result<TenantLock, Failure> {
         let inner = &self.0;
         if let Some(session) = inner.kept() {
-            let mut lock = TenantLock { server: inner.clone(), tenant: tenant.clone(), session };
+            let mut lock = TenantLock {
+                server: inner.clone(),
+                tenant: tenant.clone(),
+                session,
+            };
             let taken = lock.take().await;
             if !lock.session.is_lost() {
                 return taken.map(|()| lock);
             }
         }
         let session = inner.workplace().await?;
-        let mut lock = TenantLock { server: inner.clone(), tenant: tenant.clone(), session };
+        let mut lock = TenantLock {
+            server: inner.clone(),
+            tenant: tenant.clone(),
+            session,
+        };
         lock.take().await.map(|()| lock)
     }
 }
@@ -75,8 +83,15 @@ impl TenantLock {
     }
 
     async fn ask(&mut self, operation: &'static str, sql: &str) -> Result<bool, Failure> {
-        let doing = format!("asking for the {operation} of tenant {} on server {}", self.tenant, self.server.name);
-        let deed = Deed { operation, target: self.tenant.as_str(), doing: &doing };
+        let doing = format!(
+            "asking for the {operation} of tenant {} on server {}",
+            self.tenant, self.server.name
+        );
+        let deed = Deed {
+            operation,
+            target: self.tenant.as_str(),
+            doing: &doing,
+        };
         let key = format!("ramparts/{}/{}", self.server.installation, self.tenant);
         let rows = self.session.rows(deed, sql, &[(&key, Type::TEXT)]).await?;
         Ok(rows.first().is_some_and(|row| row.get(0)))
@@ -87,7 +102,10 @@ impl TenantLock {
     }
 
     pub(super) fn whose(&self) -> Whose<'_> {
-        Whose { installation: &self.server.installation, tenant: &self.tenant }
+        Whose {
+            installation: &self.server.installation,
+            tenant: &self.tenant,
+        }
     }
 
     /// A lock of one tenant allows nothing on another's things.
@@ -95,7 +113,10 @@ impl TenantLock {
         if *tenant == self.tenant {
             return Ok(());
         }
-        Err(Failure::defect(format!("the lock of tenant {} was used to change tenant {tenant}", self.tenant)))
+        Err(Failure::defect(format!(
+            "the lock of tenant {} was used to change tenant {tenant}",
+            self.tenant
+        )))
     }
 }
 

@@ -19,8 +19,16 @@ use super::{
 impl Session {
     /// On a server where a membership has options they are all stated: the member's own attributes decide nothing.
     fn joins(&self, login: &RoleName, group: &RoleName) -> String {
-        let options = if self.version >= MEMBERSHIP_OPTIONS { " WITH INHERIT TRUE, SET TRUE" } else { "" };
-        format!("GRANT {} TO {}{options};\n", identifier(group.as_str()), identifier(login.as_str()))
+        let options = if self.version >= MEMBERSHIP_OPTIONS {
+            " WITH INHERIT TRUE, SET TRUE"
+        } else {
+            ""
+        };
+        format!(
+            "GRANT {} TO {}{options};\n",
+            identifier(group.as_str()),
+            identifier(login.as_str())
+        )
     }
 }
 
@@ -53,7 +61,11 @@ impl TenantLock {
             sql += &sets(&database, login, "role", group.as_str());
         }
         let doing = format!("creating login {login} on server {}", self.server.name);
-        let deed = Deed { operation: "create-login", target: login.as_str(), doing: &doing };
+        let deed = Deed {
+            operation: "create-login",
+            target: login.as_str(),
+            doing: &doing,
+        };
         let whose = self.server.whose(tenant);
         let guards = [Guard::Group(whose, &group), Guard::Database(whose, &database)];
         self.session.transact(deed, &guards, &sql).await
@@ -68,7 +80,10 @@ impl TenantLock {
     ) -> Result<(), Failure> {
         let mut sql = String::new();
         if let Some(connections) = changes.connections {
-            sql += &format!("ALTER ROLE {} CONNECTION LIMIT {connections};\n", identifier(login.as_str()));
+            sql += &format!(
+                "ALTER ROLE {} CONNECTION LIMIT {connections};\n",
+                identifier(login.as_str())
+            );
         }
         for (name, value) in &changes.set {
             sql += &sets(database, login, name, value);
@@ -80,7 +95,11 @@ impl TenantLock {
             sql += &self.session.joins(login, group);
         }
         let doing = format!("configuring login {login} on server {}", self.server.name);
-        let deed = Deed { operation: "configure-login", target: login.as_str(), doing: &doing };
+        let deed = Deed {
+            operation: "configure-login",
+            target: login.as_str(),
+            doing: &doing,
+        };
         let whose = self.server.whose(&self.tenant);
         let mut guards = vec![Guard::Login(whose, login), Guard::Database(whose, database)];
         guards.extend(changes.join.iter().map(|group| Guard::Group(whose, group)));
@@ -89,11 +108,20 @@ impl TenantLock {
 }
 
 fn settings_of(database: &DatabaseName, login: &RoleName) -> String {
-    format!("ALTER ROLE {} IN DATABASE {}", identifier(login.as_str()), identifier(database.as_str()))
+    format!(
+        "ALTER ROLE {} IN DATABASE {}",
+        identifier(login.as_str()),
+        identifier(database.as_str())
+    )
 }
 
 fn sets(database: &DatabaseName, login: &RoleName, name: &str, value: &str) -> String {
-    format!("{} SET {} = {};\n", settings_of(database, login), parameter(name), literal(value))
+    format!(
+        "{} SET {} = {};\n",
+        settings_of(database, login),
+        parameter(name),
+        literal(value)
+    )
 }
 
 /// `work_mem`, `app.tenant`: the dot of a custom setting stands outside the quotes.

@@ -30,7 +30,10 @@ impl Server {
         wanted: &[RoleName],
     ) -> Result<DatabaseView, Failure> {
         let inner = &self.0;
-        let whose = Whose { installation: &inner.installation, tenant };
+        let whose = Whose {
+            installation: &inner.installation,
+            tenant,
+        };
         let catalog = match lock {
             Some(lock) => inner.look(lock.session(), whose, wanted).await?,
             None => inner.look_anywhere(whose, wanted).await?,
@@ -58,13 +61,20 @@ impl Inner {
 
     async fn look(&self, session: &mut Session, whose: Whose<'_>, wanted: &[RoleName]) -> Result<Catalog, Failure> {
         let doing = format!("looking at tenant {} on server {}", whose.tenant, self.name);
-        let deed = Deed { operation: "observe", target: whose.tenant.as_str(), doing: &doing };
+        let deed = Deed {
+            operation: "observe",
+            target: whose.tenant.as_str(),
+            doing: &doing,
+        };
         session.catalog(deed, whose, wanted).await
     }
 
     fn is_the_one(&self, catalog: &Catalog, id: &str) -> Result<(), Failure> {
         if catalog.recovery {
-            let message = format!("server {} is a replica, or in the middle of a failover: nothing rests on it", self.name);
+            let message = format!(
+                "server {} is a replica, or in the middle of a failover: nothing rests on it",
+                self.name
+            );
             return Err(Failure::transient(Reason::DatabaseUnreachable, message));
         }
         match enrol::side(&self.installation, catalog.enrolment.as_deref()) {
@@ -76,7 +86,10 @@ impl Inner {
                     ServerSide::Enrolled(found) => format!("it is enrolled as {found}"),
                     ServerSide::Foreign(what) => what,
                 };
-                let message = format!("server {} is not the one that the store knows as {id}: {found}", self.name);
+                let message = format!(
+                    "server {} is not the one that the store knows as {id}: {found}",
+                    self.name
+                );
                 Err(Failure::blocked(Reason::NotEnrolled, message))
             }
         }
@@ -89,9 +102,15 @@ fn view(whose: Whose<'_>, catalog: &Catalog) -> Result<DatabaseView, Failure> {
         let found = roles.remove(RoleName::group(whose.tenant, access).as_str());
         (access, found.map_or(Presence::Absent, |role| group(whose, role)))
     });
-    let logins: Result<_, Failure> = roles.into_values().map(|role| Ok((name(&role.name)?, login(whose, role)?))).collect();
+    let logins: Result<_, Failure> = roles
+        .into_values()
+        .map(|role| Ok((name(&role.name)?, login(whose, role)?)))
+        .collect();
     Ok(DatabaseView {
-        database: catalog.database.as_ref().map_or(Presence::Absent, |row| database(whose, row)),
+        database: catalog
+            .database
+            .as_ref()
+            .map_or(Presence::Absent, |row| database(whose, row)),
         groups: groups.into(),
         logins: logins?,
     })
@@ -111,7 +130,10 @@ fn database(whose: Whose<'_>, row: &DatabaseRow) -> Presence<DatabaseSeen> {
         return Presence::Ours(DatabaseSeen { mark: None, sealed });
     }
     match whose.read(row.comment.as_deref()) {
-        Presence::Ours(mark) => Presence::Ours(DatabaseSeen { mark: Some(mark), sealed }),
+        Presence::Ours(mark) => Presence::Ours(DatabaseSeen {
+            mark: Some(mark),
+            sealed,
+        }),
         Presence::Foreign(what) => Presence::Foreign(what),
         Presence::Unknown(failure) => Presence::Unknown(failure),
         Presence::Absent => Presence::Absent,
@@ -121,7 +143,9 @@ fn database(whose: Whose<'_>, row: &DatabaseRow) -> Presence<DatabaseSeen> {
 fn group(whose: Whose<'_>, row: &RoleRow) -> Presence<()> {
     match whose.read(row.comment.as_deref()) {
         Presence::Ours(mark) if mark.app.is_some() => Presence::Foreign(format!("it bears the mark {mark}")),
-        Presence::Ours(_) if row.can_login => Presence::Foreign("it was allowed to log in, which no group of ours is".into()),
+        Presence::Ours(_) if row.can_login => {
+            Presence::Foreign("it was allowed to log in, which no group of ours is".into())
+        }
         Presence::Ours(_) => Presence::Ours(()),
         Presence::Foreign(what) => Presence::Foreign(what),
         Presence::Unknown(failure) => Presence::Unknown(failure),
@@ -143,7 +167,12 @@ fn login(whose: Whose<'_>, row: &RoleRow) -> Result<Presence<LoginSeen>, Failure
         can_login: row.can_login,
         expired: row.expired,
         connections: row.connections,
-        settings: row.settings.iter().flatten().filter_map(|setting| pair(setting)).collect(),
+        settings: row
+            .settings
+            .iter()
+            .flatten()
+            .filter_map(|setting| pair(setting))
+            .collect(),
         member_of: member_of?,
     }))
 }

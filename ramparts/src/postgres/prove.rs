@@ -38,8 +38,15 @@ impl Server {
 
 impl Inner {
     async fn log_in(&self, database: &DatabaseName, login: &RoleName, password: &Secret) -> Result<(), Failure> {
-        let doing = format!("logging in to {database} on server {} ({}) as {login}", self.name, self.endpoint);
-        let deed = Deed { operation: "prove-login", target: login.as_str(), doing: &doing };
+        let doing = format!(
+            "logging in to {database} on server {} ({}) as {login}",
+            self.name, self.endpoint
+        );
+        let deed = Deed {
+            operation: "prove-login",
+            target: login.as_str(),
+            doing: &doing,
+        };
         let config = self.config(login.as_str(), password, database.as_str());
         let work = async {
             match connected(&config, self.tls().await?).await {
@@ -58,7 +65,9 @@ impl Inner {
 
 /// What a login that failed says about the password.
 fn judge(doing: &str, error: &Error) -> Result<(), Failure> {
-    let Some(answer) = error.as_db_error() else { return Err(failure(doing, error)) };
+    let Some(answer) = error.as_db_error() else {
+        return Err(failure(doing, error));
+    };
     let code = answer.code();
     if *code == SqlState::INVALID_PASSWORD {
         let message = format!("{doing}: the password is refused ({})", code.code());
@@ -69,7 +78,10 @@ fn judge(doing: &str, error: &Error) -> Result<(), Failure> {
         return Err(Failure::blocked(Reason::LoginRefused, message));
     }
     if is_after_the_password(answer) {
-        tracing::debug!(code = code.code(), "{doing}: the password was accepted, then the session was refused");
+        tracing::debug!(
+            code = code.code(),
+            "{doing}: the password was accepted, then the session was refused"
+        );
         return Ok(());
     }
     Err(failure(doing, error))

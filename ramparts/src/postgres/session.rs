@@ -34,7 +34,11 @@ pub(super) struct Deed<'a> {
 
 impl<'a> Deed<'a> {
     pub(super) fn call(&self) -> Call<'a> {
-        Call { layer: Layer::Database, operation: self.operation, target: self.target }
+        Call {
+            layer: Layer::Database,
+            operation: self.operation,
+            target: self.target,
+        }
     }
 }
 
@@ -55,9 +59,16 @@ impl Session {
     }
 
     /// A query without effect. One round trip.
-    pub(super) async fn rows(&mut self, deed: Deed<'_>, sql: &str, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, Failure> {
+    pub(super) async fn rows(
+        &mut self,
+        deed: Deed<'_>,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, Failure> {
         self.begin(deed)?;
-        let Self { client, gate, settled, .. } = self;
+        let Self {
+            client, gate, settled, ..
+        } = self;
         let work = async {
             let rows = client.query_typed(sql, parameters).await;
             *settled = true;
@@ -69,7 +80,9 @@ impl Session {
     /// One statement that cannot be in a transaction.
     pub(super) async fn run(&mut self, deed: Deed<'_>, sql: &str) -> Result<(), Failure> {
         self.begin(deed)?;
-        let Self { client, gate, settled, .. } = self;
+        let Self {
+            client, gate, settled, ..
+        } = self;
         let work = async {
             let done = client.batch_execute(sql).await;
             *settled = true;
@@ -81,7 +94,9 @@ impl Session {
     /// All or nothing: first the guards look, in the same transaction, whether what is to be changed is ours.
     pub(super) async fn transact(&mut self, deed: Deed<'_>, guards: &[Guard<'_>], sql: &str) -> Result<(), Failure> {
         self.begin(deed)?;
-        let Self { client, gate, settled, .. } = self;
+        let Self {
+            client, gate, settled, ..
+        } = self;
         let work = async {
             let done = transaction(client, deed, guards, sql).await;
             *settled = true;
@@ -93,7 +108,10 @@ impl Session {
     /// Unsettled until the answer is there: a call that is dropped half way leaves it so.
     fn begin(&mut self, deed: Deed<'_>) -> Result<(), Failure> {
         if self.is_lost() {
-            let message = format!("{}: the session to the server was lost; the next pass opens another", deed.doing);
+            let message = format!(
+                "{}: the session to the server was lost; the next pass opens another",
+                deed.doing
+            );
             return Err(Failure::transient(Reason::DatabaseUnreachable, message));
         }
         self.settled = false;
@@ -122,7 +140,10 @@ impl Drop for Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("version", &self.version).field("settled", &self.settled).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("version", &self.version)
+            .field("settled", &self.settled)
+            .finish_non_exhaustive()
     }
 }
 
