@@ -86,7 +86,8 @@ pub struct Pin {
 
 /// What should be, for this resource under these settings.
 pub fn desire(tenant: &Tenant, settings: &Settings) -> Result<Desired, Failure> {
-    let name = TenantName::parse(tenant.metadata.name.as_deref().unwrap_or_default()).map_err(refusal)?;
+    let name =
+        TenantName::parse(tenant.metadata.name.as_deref().unwrap_or_default()).map_err(|error| refusal(&error))?;
     let spec = &tenant.spec;
     let (plan, limits) = limits(spec, settings)?;
     let apps = apps(&name, spec, settings)?;
@@ -130,7 +131,7 @@ pub fn desire(tenant: &Tenant, settings: &Settings) -> Result<Desired, Failure> 
 }
 
 /// A broken name, in the words of the vocabulary.
-pub fn refusal(error: NameError) -> Failure {
+pub fn refusal(error: &NameError) -> Failure {
     let reason = match error.kind() {
         NameErrorKind::Invalid => Reason::InvalidName,
         NameErrorKind::TooLong => Reason::NameTooLong,
@@ -220,7 +221,7 @@ fn apps(tenant: &TenantName, spec: &TenantSpec, settings: &Settings) -> Result<B
         // Refuses a name for which some later record would have no room, before anything is committed.
         desired
             .names(&settings.installation, tenant, RecordNo::FIRST)
-            .map_err(refusal)?;
+            .map_err(|error| refusal(&error))?;
         apps.insert(name.clone(), desired);
     }
     Ok(apps)

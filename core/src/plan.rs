@@ -350,7 +350,7 @@ impl Draft<'_> {
             let login = self.prove_login(holding, whereabouts, publish);
             let user = self.prove_cache_user(holding, whereabouts, publish);
             if let (true, Some(login), Some(user)) = (publish, login, user) {
-                let needs = login.into_iter().chain(user).collect();
+                let needs = [login, user].concat();
                 let step = Step::Publish {
                     app: holding.app.clone(),
                     record: holding.record,

@@ -59,31 +59,30 @@ impl Recall {
             .and_then(|(life, at)| pass.desired.whereabouts(at, life));
         let Some(at) = at else { return next };
         for (planned, outcome) in pass.plan.steps.iter().zip(pass.outcomes) {
-            match &planned.step {
-                Step::ProveLogin {
-                    app,
-                    record,
-                    login,
-                    from: Source::Ledger,
-                } => {
-                    // A login made in this very pass has no known identity yet: it is proven once more in the next.
-                    let seen = pass.observed.database.known().map(|view| view.login(login));
-                    let object = match seen {
-                        Some(Presence::Ours(seen)) => login_object(&at, seen),
-                        Some(Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_)) | None => String::new(),
-                    };
-                    next.note((app, Layer::Database), *record, object, outcome, now);
-                }
-                Step::ProveCacheUser {
-                    app,
-                    record,
-                    user,
-                    from: Source::Ledger,
-                } => {
-                    next.note((app, Layer::Cache), *record, user_object(&at, user), outcome, now);
-                    next.count(app, outcome);
-                }
-                _ => {}
+            if let Step::ProveLogin {
+                app,
+                record,
+                login,
+                from: Source::Ledger,
+            } = &planned.step
+            {
+                // A login made in this very pass has no known identity yet: it is proven once more in the next.
+                let seen = pass.observed.database.known().map(|view| view.login(login));
+                let object = match seen {
+                    Some(Presence::Ours(seen)) => login_object(&at, seen),
+                    Some(Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_)) | None => String::new(),
+                };
+                next.note((app, Layer::Database), *record, object, outcome, now);
+            }
+            if let Step::ProveCacheUser {
+                app,
+                record,
+                user,
+                from: Source::Ledger,
+            } = &planned.step
+            {
+                next.note((app, Layer::Cache), *record, user_object(&at, user), outcome, now);
+                next.count(app, outcome);
             }
         }
         next

@@ -30,7 +30,7 @@ struct Arguments {
 enum Command {
     /// Watch Tenants and keep what they ask for
     Run(RunArguments),
-    /// Print the CustomResourceDefinition of Tenant
+    /// Print the custom resource definition of Tenant
     Crd,
 }
 

@@ -6,6 +6,7 @@ use std::future::Future;
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{Patch, PatchParams, ValidationDirective},
+    core::Status,
     runtime::events::{Event as KubeEvent, EventType, Recorder, Reporter},
 };
 use ramparts_core::{
@@ -102,10 +103,15 @@ impl Cluster for Kubernetes {
 
 fn failure(doing: &str, name: &str, error: &kube::Error) -> Failure {
     let message = format!("{doing} Tenant {name}: {error}");
-    match error {
-        kube::Error::Api(status) if status.is_conflict() => Failure::transient(Reason::LostRace, message),
-        kube::Error::Api(status) if status.is_forbidden() => Failure::blocked(Reason::AccessDenied, message),
-        kube::Error::Api(status) if status.is_invalid() => Failure::defect(message),
-        _ => Failure::transient(Reason::Unexpected, message),
+    let status = if let kube::Error::Api(status) = error { Some(status) } else { None };
+    let is = |test: fn(&Status) -> bool| status.is_some_and(|status| test(status));
+    if is(Status::is_forbidden) {
+        Failure::blocked(Reason::AccessDenied, message)
+    } else if is(Status::is_invalid) {
+        Failure::defect(message)
+    } else if is(Status::is_conflict) {
+        Failure::transient(Reason::LostRace, message)
+    } else {
+        Failure::transient(Reason::Unexpected, message)
     }
 }

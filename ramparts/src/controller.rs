@@ -112,7 +112,7 @@ async fn visit(object: Arc<Watched>, operator: Arc<Operator>) -> Result<Action, 
     }
     let setup = operator.current.get();
     let span = tracing::info_span!("reconcile", tenant = name);
-    let next = pass(&name, &operator, &setup).instrument(span).await?;
+    let next = Box::pin(pass(&name, &operator, &setup)).instrument(span).await?;
     let sweep = setup.settings.sweep.interval;
     let wait = match next {
         Next::Sweep => {
@@ -150,6 +150,7 @@ async fn pass(name: &str, operator: &Operator, setup: &Setup) -> Result<Next, Fa
     result
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the signature is the controller's")]
 fn after_failure(object: Arc<Watched>, failure: &Failure, operator: Arc<Operator>) -> Action {
     let sweep = operator.current.get().settings.sweep.interval;
     Action::requeue(delay(failure.class, operator.memory.failed(&object.name_any()), sweep, rand::random()))

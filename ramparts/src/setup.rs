@@ -59,7 +59,7 @@ impl Current {
     }
 }
 
-/// Reads the file again whenever its text changes, for as long as somebody listens. A mounted ConfigMap is replaced by a new link, so the
+/// Reads the file again whenever its text changes, for as long as somebody listens. A mounted `ConfigMap` is replaced by a new link, so the
 /// text is compared, not the file's time.
 pub async fn follow(
     path: PathBuf,

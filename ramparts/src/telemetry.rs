@@ -1,4 +1,4 @@
-//! Logs: text for people, JSON for machines, and never a secret, whatever RUST_LOG says: the targets that would print request bodies
+//! Logs: text for people, JSON for machines, and never a secret, whatever `RUST_LOG` says: the targets that would print request bodies
 //! are silenced before any filter is asked.
 
 use tracing_subscriber::{

@@ -108,6 +108,8 @@ sweep: {{interval: 2s, proof: 2s}}
             ("AWS_ACCESS_KEY_ID", "sandbox"),
             ("AWS_SECRET_ACCESS_KEY", "sandbox"),
             ("AWS_REGION", REGION),
+            // Some clients look for this one only.
+            ("AWS_DEFAULT_REGION", REGION),
             ("AWS_EC2_METADATA_DISABLED", "true"),
         ];
         let mut variables: Vec<_> = fixed.map(|(name, value)| (name.to_owned(), value.to_owned())).into();

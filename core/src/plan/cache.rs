@@ -100,16 +100,16 @@ impl Draft<'_> {
         );
     }
 
-    /// What a proof of the cache user takes: no step if there is none to prove or it is fresh, `None` if it cannot be proven now. Where
+    /// What a proof of the cache user takes: the proof's step, none if there is nothing to prove or it is fresh, and `None` if it cannot be proven now. Where
     /// the service that describes users cannot be read, the cache itself is asked all the same.
     pub(super) fn prove_cache_user(
         &mut self,
         holding: &Holding,
         at: &Whereabouts,
         publish: bool,
-    ) -> Option<Option<usize>> {
+    ) -> Option<Vec<usize>> {
         let Some((user, _)) = &holding.names.cache else {
-            return Some(None);
+            return Some(vec![]);
         };
         at.cache.as_ref()?;
         let joined = self
@@ -124,7 +124,7 @@ impl Draft<'_> {
                 let object = user_object(at, user);
                 let recall = &self.observed.recall;
                 if !publish && recall.is_fresh(&holding.app, Layer::Cache, holding.record, &object, self.now) {
-                    return Some(None);
+                    return Some(vec![]);
                 }
             }
             Some(Presence::Absent | Presence::Ours(_)) => {
@@ -139,6 +139,6 @@ impl Draft<'_> {
             from: Source::Ledger,
         };
         let because = if publish { FIRST } else { STILL };
-        Some(Some(self.proof(step, because, joined.into_iter().collect(), publish)))
+        Some(vec![self.proof(step, because, joined.into_iter().collect(), publish)])
     }
 }

@@ -180,15 +180,15 @@ impl Draft<'_> {
         }
     }
 
-    /// What a proof of the login takes: no step if it is fresh, `None` if it cannot be proven at all. A server whose catalog cannot be
+    /// What a proof of the login takes: the proof's step, none if it is fresh, and `None` if it cannot be proven at all. A server whose catalog cannot be
     /// read is asked for the login all the same: what pods have may work where the operator does not get in, or be down with it.
-    pub(super) fn prove_login(&mut self, holding: &Holding, at: &Whereabouts, publish: bool) -> Option<Option<usize>> {
+    pub(super) fn prove_login(&mut self, holding: &Holding, at: &Whereabouts, publish: bool) -> Option<Vec<usize>> {
         let login = &holding.names.login;
         let created = self.creates_login(login);
         let seen = self.observed.database.known().map(|view| view.login(login));
         match seen {
             None if publish => return None,
-            None => return Some(Some(self.proof(proves(holding), STILL, vec![], false))),
+            None => return Some(vec![self.proof(proves(holding), STILL, vec![], false)]),
             Some(presence) => match presence {
                 Presence::Absent => {
                     created?;
@@ -198,7 +198,7 @@ impl Draft<'_> {
                     let object = login_object(at, seen);
                     let recall = &self.observed.recall;
                     if !publish && recall.is_fresh(&holding.app, Layer::Database, holding.record, &object, self.now) {
-                        return Some(None);
+                        return Some(vec![]);
                     }
                 }
                 Presence::Foreign(what) => {
@@ -219,7 +219,7 @@ impl Draft<'_> {
         let because = if publish { FIRST } else { STILL };
         let mut needs: Vec<usize> = created.into_iter().collect();
         needs.extend(self.database_ready.iter().copied());
-        Some(Some(self.proof(proves(holding), because, needs, publish)))
+        Some(vec![self.proof(proves(holding), because, needs, publish)])
     }
 
     fn creates_login(&self, wanted: &RoleName) -> Option<usize> {

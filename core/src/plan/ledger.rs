@@ -123,7 +123,7 @@ impl Draft<'_> {
         if fresh.is_empty() && claim != Claim::Anothers {
             return Vec::new();
         }
-        if !self.all_known() || self.any_copy_unknown(store) {
+        if !self.all_known() || any_copy_unknown(store) {
             // What could not be read is a finding already; until it can be, nothing is committed, and nothing may follow.
             self.may_write = claim != Claim::Anothers;
             return Vec::new();
@@ -149,10 +149,6 @@ impl Draft<'_> {
                 Vec::new()
             }
         }
-    }
-
-    fn any_copy_unknown(&self, store: &StoreView) -> bool {
-        store.copies.values().any(|copy| matches!(copy, Presence::Unknown(_)))
     }
 
     fn commit_issue(&mut self, draft: IssueDraft) -> Vec<Holding> {
@@ -192,7 +188,7 @@ impl Draft<'_> {
                     draft.apps.insert(app.clone(), names);
                 }
                 Err(error) => {
-                    self.wrong(Layer::Store, Some(app), crate::desired::refusal(error));
+                    self.wrong(Layer::Store, Some(app), crate::desired::refusal(&error));
                     free = false;
                 }
             }
@@ -265,4 +261,8 @@ impl Draft<'_> {
         }
         size <= room
     }
+}
+
+fn any_copy_unknown(store: &StoreView) -> bool {
+    store.copies.values().any(|copy| matches!(copy, Presence::Unknown(_)))
 }
