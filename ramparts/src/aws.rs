@@ -51,7 +51,10 @@ pub async fn clients_as(settings: &settings::Aws, credentials: impl ProvideCrede
 }
 
 fn loader(settings: &settings::Aws) -> ConfigLoader {
-    let timeouts = TimeoutConfig::builder().connect_timeout(CONNECT).operation_timeout(OPERATION).build();
+    let timeouts = TimeoutConfig::builder()
+        .connect_timeout(CONNECT)
+        .operation_timeout(OPERATION)
+        .build();
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .retry_config(RetryConfig::disabled())
         .timeout_config(timeouts);

@@ -37,10 +37,20 @@ enum Command {
 #[derive(Debug, clap::Args)]
 struct RunArguments {
     /// The settings file; it is read again when it changes
-    #[arg(long, env = "RAMPARTS_SETTINGS", value_name = "FILE", default_value = "/etc/ramparts/settings.yaml")]
+    #[arg(
+        long,
+        env = "RAMPARTS_SETTINGS",
+        value_name = "FILE",
+        default_value = "/etc/ramparts/settings.yaml"
+    )]
     settings: PathBuf,
     /// Where /livez, /readyz and /metrics are served
-    #[arg(long, env = "RAMPARTS_LISTEN", value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
+    #[arg(
+        long,
+        env = "RAMPARTS_LISTEN",
+        value_name = "ADDRESS",
+        default_value = "0.0.0.0:8080"
+    )]
     listen: SocketAddr,
     /// How many tenants are worked on at once
     #[arg(long, env = "RAMPARTS_CONCURRENCY", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
@@ -96,7 +106,9 @@ async fn run(arguments: RunArguments) -> anyhow::Result<()> {
     let (text, setup) = Setup::read(&arguments.settings, &metrics).await?;
     tracing::info!(installation = %setup.settings.installation, version = env!("CARGO_PKG_VERSION"), "starting");
     let client = client().await?;
-    let listener = TcpListener::bind(arguments.listen).await.with_context(|| format!("listening on {}", arguments.listen))?;
+    let listener = TcpListener::bind(arguments.listen)
+        .await
+        .with_context(|| format!("listening on {}", arguments.listen))?;
     let health = Arc::new(Health::default());
     let serving = tokio::spawn(server::serve(listener, Arc::clone(&metrics), Arc::clone(&health)));
 
@@ -118,7 +130,9 @@ async fn run(arguments: RunArguments) -> anyhow::Result<()> {
 }
 
 async fn client() -> anyhow::Result<Client> {
-    let mut config = kube::Config::infer().await.context("looking for a cluster (KUBECONFIG, or a service account)")?;
+    let mut config = kube::Config::infer()
+        .await
+        .context("looking for a cluster (KUBECONFIG, or a service account)")?;
     // Retries are owned by the reconciler's backoff: the client's own would hold a pass for minutes.
     config.default_retry = false;
     config.connect_timeout = Some(std::time::Duration::from_secs(5));

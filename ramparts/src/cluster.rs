@@ -26,11 +26,7 @@ pub trait Cluster: Send + Sync + 'static {
     fn read(&self, name: &str) -> impl Future<Output = Result<Option<Tenant>, Failure>> + Send;
 
     /// Writes the whole status, if the Tenant is still the version that was read.
-    fn write_status(
-        &self,
-        tenant: &Tenant,
-        status: &TenantStatus,
-    ) -> impl Future<Output = Result<(), Failure>> + Send;
+    fn write_status(&self, tenant: &Tenant, status: &TenantStatus) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// Publishes events. They are news, not state: one that is lost is logged and forgotten.
     fn publish(&self, tenant: &Tenant, events: &[Event]) -> impl Future<Output = ()> + Send;
@@ -52,14 +48,23 @@ impl std::fmt::Debug for Kubernetes {
 impl Kubernetes {
     /// Over this client. `instance` names the pod in events.
     pub fn new(client: Client, instance: Option<String>) -> Self {
-        let reporter = Reporter { controller: FIELD_MANAGER.into(), instance };
-        Self { tenants: Api::all(client.clone()), recorder: Recorder::new(client, reporter) }
+        let reporter = Reporter {
+            controller: FIELD_MANAGER.into(),
+            instance,
+        };
+        Self {
+            tenants: Api::all(client.clone()),
+            recorder: Recorder::new(client, reporter),
+        }
     }
 }
 
 impl Cluster for Kubernetes {
     async fn read(&self, name: &str) -> Result<Option<Tenant>, Failure> {
-        self.tenants.get_opt(name).await.map_err(|error| failure("reading", name, &error))
+        self.tenants
+            .get_opt(name)
+            .await
+            .map_err(|error| failure("reading", name, &error))
     }
 
     async fn write_status(&self, tenant: &Tenant, status: &TenantStatus) -> Result<(), Failure> {
@@ -88,7 +93,11 @@ impl Cluster for Kubernetes {
     async fn publish(&self, tenant: &Tenant, events: &[Event]) {
         for event in events {
             let event = KubeEvent {
-                type_: if event.warning { EventType::Warning } else { EventType::Normal },
+                type_: if event.warning {
+                    EventType::Warning
+                } else {
+                    EventType::Normal
+                },
                 reason: event.reason.as_str().to_owned(),
                 note: Some(event.message.chars().take(1000).collect()),
                 action: "Reconcile".into(),
@@ -103,7 +112,11 @@ impl Cluster for Kubernetes {
 
 fn failure(doing: &str, name: &str, error: &kube::Error) -> Failure {
     let message = format!("{doing} Tenant {name}: {error}");
-    let status = if let kube::Error::Api(status) = error { Some(status) } else { None };
+    let status = if let kube::Error::Api(status) = error {
+        Some(status)
+    } else {
+        None
+    };
     let is = |test: fn(&Status) -> bool| status.is_some_and(|status| test(status));
     if is(Status::is_forbidden) {
         Failure::blocked(Reason::AccessDenied, message)

@@ -83,7 +83,10 @@ pub async fn run(
                 Ok(_) | Err(controller::Error::ReconcilerFailed(..) | controller::Error::ObjectNotFound(_)) => {}
                 Err(error) => {
                     let error = anyhow::Error::from(error);
-                    tracing::warn!(error = format!("{error:#}"), "the watch was interrupted; it is begun again");
+                    tracing::warn!(
+                        error = format!("{error:#}"),
+                        "the watch was interrupted; it is begun again"
+                    );
                 }
             }
         })
@@ -97,7 +100,13 @@ impl Predicate<Watched> for Trigger {
     fn hash_property(&self, object: &Watched) -> Option<u64> {
         let meta = object.meta();
         let mut hasher = DefaultHasher::new();
-        (&meta.uid, meta.generation, &meta.finalizers, meta.deletion_timestamp.is_some()).hash(&mut hasher);
+        (
+            &meta.uid,
+            meta.generation,
+            &meta.finalizers,
+            meta.deletion_timestamp.is_some(),
+        )
+            .hash(&mut hasher);
         Some(hasher.finish())
     }
 }
@@ -153,5 +162,10 @@ async fn pass(name: &str, operator: &Operator, setup: &Setup) -> Result<Next, Fa
 #[expect(clippy::needless_pass_by_value, reason = "the signature is the controller's")]
 fn after_failure(object: Arc<Watched>, failure: &Failure, operator: Arc<Operator>) -> Action {
     let sweep = operator.current.get().settings.sweep.interval;
-    Action::requeue(delay(failure.class, operator.memory.failed(&object.name_any()), sweep, rand::random()))
+    Action::requeue(delay(
+        failure.class,
+        operator.memory.failed(&object.name_any()),
+        sweep,
+        rand::random(),
+    ))
 }

@@ -58,11 +58,17 @@ impl Gate {
         };
         #[cfg(feature = "chaos")]
         crate::chaos::after(&call);
-        self.metrics.called(call.layer, call.operation, started.elapsed(), result.as_ref().err());
+        self.metrics
+            .called(call.layer, call.operation, started.elapsed(), result.as_ref().err());
         if let Err(failure) = &result {
             tracing::debug!(layer = call.layer.as_str(), operation = call.operation, target = call.target, %failure, "call failed");
         } else {
-            tracing::trace!(layer = call.layer.as_str(), operation = call.operation, target = call.target, "call done");
+            tracing::trace!(
+                layer = call.layer.as_str(),
+                operation = call.operation,
+                target = call.target,
+                "call done"
+            );
         }
         result
     }

@@ -7,7 +7,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rand::distr::{Alphanumeric, SampleString};
 use ramparts_core::{
     desired::Desired,
     enrolment::{EnrolmentStep, StoreSide, enrol},
@@ -16,6 +15,7 @@ use ramparts_core::{
     secret::{Password, Secret},
     settings::{self, Settings},
 };
+use rand::distr::{Alphanumeric, SampleString};
 
 use crate::{
     aws::{self, ElastiCache, Ssm},
@@ -36,6 +36,8 @@ pub struct Live {
     /// The ids of the servers that were found to be enrolled. Store and settings are fixed for the life of this value, so one
     /// look at the store's side is enough; the server's side is looked at with every observation.
     enrolled: Mutex<BTreeMap<TargetName, String>>,
+    /// One at a time: the first tenants of a new server come together.
+    enrolling: tokio::sync::Mutex<()>,
 }
 
 /// A cache: its users' API, and the endpoint where they log in.
@@ -64,17 +66,34 @@ impl Live {
             .map(|(name, it)| {
                 let group = it.user_group.clone();
                 let users = ElastiCache::new(clients.elasticache.clone(), group, installation.clone(), gate.clone());
-                (name.clone(), LiveCache { users, settings: it.clone() })
+                (
+                    name.clone(),
+                    LiveCache {
+                        users,
+                        settings: it.clone(),
+                    },
+                )
             })
             .collect();
         let store = Ssm::new(clients.ssm, &settings.credentials, installation.clone(), gate.clone());
-        Ok(Self { gate, store, databases, caches, enrolled: Mutex::default() })
+        Ok(Self {
+            gate,
+            store,
+            databases,
+            caches,
+            enrolled: Mutex::default(),
+            enrolling: tokio::sync::Mutex::default(),
+        })
     }
 
     /// The id by which a server and the store know each other, after finishing an enrolment that is not finished.
     async fn enrolled(&self, name: &TargetName) -> Result<String, Failure> {
-        if let Some(id) = self.enrolled.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
-            return Ok(id.clone());
+        if let Some(id) = self.known_id(name) {
+            return Ok(id);
+        }
+        let _turn = self.enrolling.lock().await;
+        if let Some(id) = self.known_id(name) {
+            return Ok(id);
         }
         let server = self.server(name)?;
         // Four answers lead to the end; a fifth round would mean that somebody undoes what we do.
@@ -88,21 +107,38 @@ impl Live {
                 EnrolmentStep::Confirm(id) => server.confirm_enrolled(&id).await?,
                 EnrolmentStep::Complete(id) => {
                     tracing::info!(server = %name, "enrolled");
-                    self.enrolled.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), id.clone());
+                    self.enrolled
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(name.clone(), id.clone());
                     return Ok(id);
                 }
             }
         }
         let store_side = self.store.server(name).await.unwrap_or(StoreSide::Absent);
-        Err(Failure::defect(format!("server {name} does not get through its enrolment (the store says {store_side:?})")))
+        Err(Failure::defect(format!(
+            "server {name} does not get through its enrolment (the store says {store_side:?})"
+        )))
+    }
+
+    fn known_id(&self, name: &TargetName) -> Option<String> {
+        self.enrolled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned()
     }
 
     fn server(&self, name: &TargetName) -> Result<&Server, Failure> {
-        self.databases.get(name).ok_or_else(|| Failure::defect(format!("database {name} is not in the settings")))
+        self.databases
+            .get(name)
+            .ok_or_else(|| Failure::defect(format!("database {name} is not in the settings")))
     }
 
     fn cache(&self, name: &TargetName) -> Result<&LiveCache, Failure> {
-        self.caches.get(name).ok_or_else(|| Failure::defect(format!("cache {name} is not in the settings")))
+        self.caches
+            .get(name)
+            .ok_or_else(|| Failure::defect(format!("cache {name} is not in the settings")))
     }
 }
 

@@ -73,16 +73,44 @@ impl Default for Metrics {
             settings_refused: Gauge::default(),
         };
         let registry = &mut metrics.registry;
-        registry.register("build", "What is running", Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]));
-        registry.register("external_calls", "Calls to PostgreSQL, AWS and caches", metrics.calls.clone());
-        registry.register("external_call_seconds", "How long they took", metrics.call_seconds.clone());
+        registry.register(
+            "build",
+            "What is running",
+            Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]),
+        );
+        registry.register(
+            "external_calls",
+            "Calls to PostgreSQL, AWS and caches",
+            metrics.calls.clone(),
+        );
+        registry.register(
+            "external_call_seconds",
+            "How long they took",
+            metrics.call_seconds.clone(),
+        );
         registry.register("steps", "Steps carried out", metrics.steps.clone());
         registry.register("reconcile", "Passes over a tenant", metrics.reconciles.clone());
-        registry.register("reconcile_duration_seconds", "How long they took", metrics.reconcile_seconds.clone());
+        registry.register(
+            "reconcile_duration_seconds",
+            "How long they took",
+            metrics.reconcile_seconds.clone(),
+        );
         registry.register("failures", "Failures, by what happens next", metrics.failures.clone());
-        registry.register("status_writes", "Statuses written to Kubernetes", metrics.status_writes.clone());
-        registry.register("undecodable_objects", "Tenants that could not be decoded", metrics.undecodable.clone());
-        registry.register("settings_refused", "1 while a newer settings file is refused", metrics.settings_refused.clone());
+        registry.register(
+            "status_writes",
+            "Statuses written to Kubernetes",
+            metrics.status_writes.clone(),
+        );
+        registry.register(
+            "undecodable_objects",
+            "Tenants that could not be decoded",
+            metrics.undecodable.clone(),
+        );
+        registry.register(
+            "settings_refused",
+            "1 while a newer settings file is refused",
+            metrics.settings_refused.clone(),
+        );
         metrics
     }
 }
@@ -92,8 +120,16 @@ impl Metrics {
     pub fn called(&self, layer: Layer, operation: Label, took: Duration, failure: Option<&Failure>) {
         let layer = layer.as_str();
         let result = failure.map_or("ok", |failure| failure.class.as_str());
-        self.calls.get_or_create(&CallLabels { layer, operation, result }).inc();
-        self.call_seconds.get_or_create(&DurationLabels { layer, operation }).observe(took.as_secs_f64());
+        self.calls
+            .get_or_create(&CallLabels {
+                layer,
+                operation,
+                result,
+            })
+            .inc();
+        self.call_seconds
+            .get_or_create(&DurationLabels { layer, operation })
+            .observe(took.as_secs_f64());
     }
 
     /// A step was tried.
@@ -104,7 +140,11 @@ impl Metrics {
             Outcome::Failed(_) => "failed",
             Outcome::Skipped => "skipped",
         };
-        let labels = StepLabels { layer: step.layer().as_str(), kind: step.kind(), outcome };
+        let labels = StepLabels {
+            layer: step.layer().as_str(),
+            kind: step.kind(),
+            outcome,
+        };
         self.steps.get_or_create(&labels).inc();
     }
 
@@ -116,7 +156,10 @@ impl Metrics {
 
     /// Something failed.
     pub fn failed(&self, failure: &Failure) {
-        let labels = FailureLabels { class: failure.class.as_str(), reason: failure.reason.as_str() };
+        let labels = FailureLabels {
+            class: failure.class.as_str(),
+            reason: failure.reason.as_str(),
+        };
         self.failures.get_or_create(&labels).inc();
     }
 

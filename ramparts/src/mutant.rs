@@ -34,7 +34,12 @@ pub async fn overwrite_on_create(session: &LiveSession) {
 impl Ssm {
     pub(crate) async fn overwrite_copy(&self, tenant: &TenantName, app: &AppName, copy: &PublishedCopy) {
         let text = copy.write(&self.installation, tenant, app);
-        let put = self.client.put_parameter().name(self.prefix.copy(tenant, app)).value(text.expose()).overwrite(true);
+        let put = self
+            .client
+            .put_parameter()
+            .name(self.prefix.copy(tenant, app))
+            .value(text.expose())
+            .overwrite(true);
         let answer = put.send().await;
         tracing::warn!(overwritten = answer.is_ok(), "mutant");
     }

@@ -14,8 +14,8 @@ use ramparts_core::{
     failure::Failure,
     observed::Observed,
     plan::{Plan, plan},
-    recall::Recall,
     reason::Reason,
+    recall::Recall,
     report::{Next, Pass, Report, refuse, report},
     settings::Settings,
 };
@@ -54,7 +54,12 @@ pub async fn reconcile<W: World, C: Cluster>(name: &str, ctx: &Context<'_, W, C>
         return Ok(Next::Sweep);
     }
     let report = match desire(&tenant, ctx.settings) {
-        Err(refusal) => refuse(&refusal, tenant.metadata.generation.unwrap_or_default(), tenant.status.as_ref(), now()),
+        Err(refusal) => refuse(
+            &refusal,
+            tenant.metadata.generation.unwrap_or_default(),
+            tenant.status.as_ref(),
+            now(),
+        ),
         Ok(desired) => match pass(&tenant, &desired, ctx).await? {
             Some(report) => report,
             // The Tenant changed while the lock was awaited: what was wanted a moment ago is no longer wanted.
@@ -87,7 +92,12 @@ async fn pass<W: World, C: Cluster>(
     };
     let outcomes = execute(&plan, &mut session, ctx.metrics).await;
     session.close().await;
-    let pass = Pass { desired, observed: &observed, plan: &plan, outcomes: &outcomes };
+    let pass = Pass {
+        desired,
+        observed: &observed,
+        plan: &plan,
+        outcomes: &outcomes,
+    };
     ctx.memory.keep(tenant, recall.after(pass, now()));
     let report = report(pass, tenant.status.as_ref(), now());
     if report.next == Next::Sweep && !plan.writes() {
@@ -130,7 +140,10 @@ async fn look<W: World, C: Cluster>(
             return Ok(Some((observed, plan.without_writes(failure))));
         }
     }
-    Err(Failure::transient(Reason::LostRace, format!("{} keeps moving between servers; looking again", desired.tenant)))
+    Err(Failure::transient(
+        Reason::LostRace,
+        format!("{} keeps moving between servers; looking again", desired.tenant),
+    ))
 }
 
 /// Under the lock, and read live: the object that asked is still there and still asks the same.
@@ -152,7 +165,9 @@ async fn execute<S: Session>(plan: &Plan, session: &mut S, metrics: &Metrics) ->
         let outcome = session.apply(&planned.step).await;
         metrics.stepped(&planned.step, &outcome);
         match &outcome {
-            Outcome::Done if planned.step.writes() => tracing::info!(step = %planned.step, because = planned.because, "done"),
+            Outcome::Done if planned.step.writes() => {
+                tracing::info!(step = %planned.step, because = planned.because, "done")
+            }
             Outcome::Done | Outcome::Skipped => {}
             Outcome::Pending(reason, message) => tracing::info!(step = %planned.step, %reason, message, "pending"),
             Outcome::Failed(failure) => {

@@ -40,6 +40,9 @@ async fn readyz(State(health): State<Arc<Health>>) -> (StatusCode, &'static str)
     if health.is_ready() {
         (StatusCode::OK, "ok\n")
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "the Tenants were not listed yet: is the CRD there, and may we list it?\n")
+        (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the Tenants were not listed yet: is the CRD there, and may we list it?\n",
+        )
     }
 }

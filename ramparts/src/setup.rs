@@ -27,8 +27,12 @@ pub struct Setup {
 impl Setup {
     /// From a settings file.
     pub async fn read(path: &Path, metrics: &Arc<Metrics>) -> anyhow::Result<(String, Self)> {
-        let text = tokio::fs::read_to_string(path).await.with_context(|| format!("reading the settings {}", path.display()))?;
-        let setup = Self::parse(&text, metrics).await.with_context(|| format!("in the settings {}", path.display()))?;
+        let text = tokio::fs::read_to_string(path)
+            .await
+            .with_context(|| format!("reading the settings {}", path.display()))?;
+        let setup = Self::parse(&text, metrics)
+            .await
+            .with_context(|| format!("in the settings {}", path.display()))?;
         Ok((text, setup))
     }
 
@@ -70,7 +74,9 @@ pub async fn follow(
 ) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        let Ok(found) = tokio::fs::read_to_string(&path).await else { continue };
+        let Ok(found) = tokio::fs::read_to_string(&path).await else {
+            continue;
+        };
         if found == text {
             continue;
         }
@@ -91,7 +97,10 @@ pub async fn follow(
             }
             Err(error) => {
                 metrics.settings_refused(true);
-                tracing::error!(error = format!("{error:#}"), "settings refused; the old ones stay in force");
+                tracing::error!(
+                    error = format!("{error:#}"),
+                    "settings refused; the old ones stay in force"
+                );
             }
         }
     }

@@ -15,6 +15,12 @@ use crate::aws::hush;
 pub fn start(json: bool) {
     let chosen = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,kube_runtime=warn"));
     let lines = fmt::layer().with_writer(std::io::stderr);
-    let lines = if json { lines.json().flatten_event(true).boxed() } else { lines.with_target(false).boxed() };
-    tracing_subscriber::registry().with(lines.with_filter(filter_fn(hush::is_quiet).and(chosen))).init();
+    let lines = if json {
+        lines.json().flatten_event(true).boxed()
+    } else {
+        lines.with_target(false).boxed()
+    };
+    tracing_subscriber::registry()
+        .with(lines.with_filter(filter_fn(hush::is_quiet).and(chosen)))
+        .init();
 }

@@ -10,7 +10,7 @@ use ramparts_core::{
     desired::{Desired, DesiredApp},
     failure::{Class, Failure},
     ledger::{Credential, CredentialNames, IssueDraft, Placement},
-    name::{AppName, CacheUser, KeyPrefix, RecordNo, RoleName, TargetName},
+    name::{AppName, CacheUser, KeyPrefix, RecordNo, RoleName, TargetName, TenantName},
     observed::{CacheView, DatabaseView, Observed, Presence, StoreView, View},
     reason::Reason,
     recall::Recall,
@@ -55,11 +55,19 @@ impl LiveSession {
 
     /// Every role that this tenant has by its ledger, or would get next.
     fn wanted_roles(&self) -> Vec<RoleName> {
-        self.wanted().map(|names| names.login).collect::<BTreeSet<_>>().into_iter().collect()
+        self.wanted()
+            .map(|names| names.login)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     fn wanted_users(&self) -> Vec<CacheUser> {
-        self.wanted().filter_map(|names| names.cache.map(|(user, _)| user)).collect::<BTreeSet<_>>().into_iter().collect()
+        self.wanted()
+            .filter_map(|names| names.cache.map(|(user, _)| user))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     fn wanted(&self) -> impl Iterator<Item = CredentialNames> {
@@ -73,8 +81,12 @@ impl LiveSession {
         let missing = ledger.missing(highest);
         let names = |app: &DesiredApp, number| app.names(&self.desired.installation, &self.desired.tenant, number).ok();
         // Those that are issued; those that a lost record may have named; and those that a new app would get, if they are free.
-        let mut wanted: Vec<CredentialNames> =
-            ledger.apps().into_iter().filter_map(|app| ledger.newest(app)).map(|(_, issued)| issued.names()).collect();
+        let mut wanted: Vec<CredentialNames> = ledger
+            .apps()
+            .into_iter()
+            .filter_map(|app| ledger.newest(app))
+            .map(|(_, issued)| issued.names())
+            .collect();
         for (name, app) in &self.desired.apps {
             wanted.extend(missing.iter().filter_map(|number| names(app, *number)));
             if ledger.newest(name).is_none() {
@@ -84,11 +96,29 @@ impl LiveSession {
         wanted.into_iter()
     }
 
-    async fn observe_database(&mut self, placement: &Placement, id: &str) -> Result<DatabaseView, Failure> {
-        let wanted = self.wanted_roles();
-        let server = self.live.server(&placement.database)?;
-        let lock = self.lock.as_mut().map(|(_, lock)| lock);
-        server.observe(lock, id, &self.desired.tenant, &wanted).await
+    /// The tenant's part of its server, on the locked session if there is one. Borrows nothing of this pass, so that the cache can be
+    /// looked at meanwhile.
+    async fn observe_database(
+        live: &Live,
+        lock: Option<&mut TenantLock>,
+        tenant: &TenantName,
+        server: &TargetName,
+        wanted: &[RoleName],
+    ) -> Result<DatabaseView, Failure> {
+        let id = live.enrolled(server).await?;
+        live.server(server)?.observe(lock, &id, tenant, wanted).await
+    }
+
+    async fn observe_cache(
+        live: &Live,
+        tenant: &TenantName,
+        cache: Option<&TargetName>,
+        wanted: &[CacheUser],
+    ) -> Result<CacheView, Failure> {
+        match cache {
+            None => Ok(CacheView::default()),
+            Some(cache) => live.cache(cache)?.users.observe(tenant, wanted).await,
+        }
     }
 
     /// Numbers that another layer names and the listing did not show are read directly: a listing may lag, a read of the very name
@@ -120,7 +150,9 @@ impl LiveSession {
     }
 
     fn placed(&self) -> Result<&Placement, Failure> {
-        self.placement.as_ref().ok_or_else(|| Failure::defect("a step was asked for before the tenant was placed"))
+        self.placement
+            .as_ref()
+            .ok_or_else(|| Failure::defect("a step was asked for before the tenant was placed"))
     }
 
     fn locked(&mut self) -> Result<&mut TenantLock, Failure> {
@@ -143,21 +175,45 @@ impl LiveSession {
             | Step::Publish { .. } => return self.commit(step).await,
             Step::CreateGroups { groups, record } => self.locked()?.create_groups(&tenant, groups, *record).await?,
             Step::CreateDatabase { database } => self.locked()?.create_database(database).await?,
-            Step::SealDatabase { database, record, layout } => {
-                self.locked()?.seal_database(&tenant, database, *record, *layout).await?;
+            Step::SealDatabase {
+                database,
+                record,
+                layout,
+            } => {
+                self.locked()?
+                    .seal_database(&tenant, database, *record, *layout)
+                    .await?;
             }
-            Step::PrepareDatabase { database, record, layout } => {
-                self.locked()?.prepare_database(&tenant, database, *record, *layout).await?;
+            Step::PrepareDatabase {
+                database,
+                record,
+                layout,
+            } => {
+                self.locked()?
+                    .prepare_database(&tenant, database, *record, *layout)
+                    .await?;
             }
-            Step::CreateLogin { app, record, login, access } => {
+            Step::CreateLogin {
+                app,
+                record,
+                login,
+                access,
+            } => {
                 let password = self.credential(app, *record)?.login_password.clone();
-                self.locked()?.create_login(&tenant, app, *record, login, *access, &password).await?;
+                self.locked()?
+                    .create_login(&tenant, app, *record, login, *access, &password)
+                    .await?;
             }
             Step::ConfigureLogin { login, changes } => {
                 let database = self.desired.database();
                 self.locked()?.configure_login(&database, login, changes).await?;
             }
-            Step::ProveLogin { app, record, login, from } => self.prove_login(app, *record, login, *from).await?,
+            Step::ProveLogin {
+                app,
+                record,
+                login,
+                from,
+            } => self.prove_login(app, *record, login, *from).await?,
             Step::CreateCacheUser { app, record, user } => return self.create_cache_user(app, *record, user).await,
             Step::JoinUserGroup { users } => {
                 let cache = self.placed_cache()?;
@@ -166,14 +222,20 @@ impl LiveSession {
                     Joined::Pending(state) => Outcome::Pending(Reason::UserGroupPending, state),
                 });
             }
-            Step::ProveCacheUser { app, record, user, from } => self.prove_cache_user(app, *record, user, *from).await?,
+            Step::ProveCacheUser {
+                app,
+                record,
+                user,
+                from,
+            } => self.prove_cache_user(app, *record, user, *from).await?,
         }
         Ok(Outcome::Done)
     }
 
     fn placed_cache(&self) -> Result<&super::LiveCache, Failure> {
         let cache = self.placed()?.cache.as_ref();
-        self.live.cache(cache.ok_or_else(|| Failure::defect("this tenant is placed on no cache"))?)
+        self.live
+            .cache(cache.ok_or_else(|| Failure::defect("this tenant is placed on no cache"))?)
     }
 
     async fn create_cache_user(&self, app: &AppName, record: RecordNo, user: &CacheUser) -> Result<Outcome, Failure> {
@@ -182,14 +244,24 @@ impl LiveSession {
         let prefix = KeyPrefix::of(&self.desired.tenant, self.store.ledger.life());
         let rules = cache.profile.access_string(&prefix);
         let users = &self.placed_cache()?.users;
-        let created = users.create_user(&self.desired.tenant, app, record, user, &rules, &cache.password).await?;
+        let created = users
+            .create_user(&self.desired.tenant, app, record, user, &rules, &cache.password)
+            .await?;
         Ok(match created {
             CreatedUser::Active => Outcome::Done,
-            CreatedUser::Pending(state) => Outcome::Pending(Reason::CacheUserPending, format!("cache user {user} is {state}")),
+            CreatedUser::Pending(state) => {
+                Outcome::Pending(Reason::CacheUserPending, format!("cache user {user} is {state}"))
+            }
         })
     }
 
-    async fn prove_login(&self, app: &AppName, record: RecordNo, login: &RoleName, from: Source) -> Result<(), Failure> {
+    async fn prove_login(
+        &self,
+        app: &AppName,
+        record: RecordNo,
+        login: &RoleName,
+        from: Source,
+    ) -> Result<(), Failure> {
         let password = match from {
             Source::Ledger => self.credential(app, record)?.login_password.clone(),
             Source::Copy => self.copy(app)?.database.password.clone(),
@@ -198,15 +270,35 @@ impl LiveSession {
         server.prove(&self.desired.database(), login, &password).await
     }
 
-    async fn prove_cache_user(&self, app: &AppName, record: RecordNo, user: &CacheUser, from: Source) -> Result<(), Failure> {
+    async fn prove_cache_user(
+        &self,
+        app: &AppName,
+        record: RecordNo,
+        user: &CacheUser,
+        from: Source,
+    ) -> Result<(), Failure> {
         let missing = || Failure::defect(format!("record {record} has no cache user for {app}"));
         let password = match from {
-            Source::Ledger => self.credential(app, record)?.cache.as_ref().ok_or_else(missing)?.password.clone(),
+            Source::Ledger => self
+                .credential(app, record)?
+                .cache
+                .as_ref()
+                .ok_or_else(missing)?
+                .password
+                .clone(),
             Source::Copy => self.copy(app)?.cache.as_ref().ok_or_else(missing)?.password.clone(),
         };
         let cache = &self.placed_cache()?.settings;
         let prefix = KeyPrefix::of(&self.desired.tenant, self.store.ledger.life());
-        cache::prove(&self.live.gate, &cache.endpoint, cache.ca.as_deref(), user, &password, prefix.as_str()).await
+        cache::prove(
+            &self.live.gate,
+            &cache.endpoint,
+            cache.ca.as_deref(),
+            user,
+            &password,
+            prefix.as_str(),
+        )
+        .await
     }
 }
 
@@ -220,34 +312,44 @@ impl Session for LiveSession {
         self.placement = placement.as_ref().ok().cloned();
         let mut observed = Observed {
             store: view(store),
-            database: View::Unknown(Failure::transient(Reason::UnknownPlacement, "this tenant is not placed yet")),
-            cache: View::Unknown(Failure::transient(Reason::UnknownPlacement, "this tenant is not placed yet")),
+            database: View::Unknown(Failure::transient(
+                Reason::UnknownPlacement,
+                "this tenant is not placed yet",
+            )),
+            cache: View::Unknown(Failure::transient(
+                Reason::UnknownPlacement,
+                "this tenant is not placed yet",
+            )),
             placement,
             recall,
         };
-        let Some(placement) = self.placement.clone() else { return observed };
-        if self.lock.as_ref().is_some_and(|(server, _)| *server != placement.database) {
+        let Some(placement) = self.placement.clone() else {
+            return observed;
+        };
+        if self
+            .lock
+            .as_ref()
+            .is_some_and(|(server, _)| *server != placement.database)
+        {
             // The ledger places it elsewhere than was guessed: that lock guards nothing.
             self.release().await;
         }
-        match self.live.enrolled(&placement.database).await {
-            Err(failure) => {
-                if failure.reason == Reason::NotEnrolled {
-                    // Server and store do not belong together: then what the store says is not about this fleet.
-                    observed.store = View::Unknown(failure.clone());
-                }
-                observed.database = View::Unknown(failure);
-            }
-            Ok(id) => observed.database = view(self.observe_database(&placement, &id).await),
+        let (roles, users) = (self.wanted_roles(), self.wanted_users());
+        let (live, tenant) = (&self.live, &self.desired.tenant);
+        let lock = self.lock.as_mut().map(|(_, lock)| lock);
+        let (database, cache) = tokio::join!(
+            Self::observe_database(live, lock, tenant, &placement.database, &roles),
+            Self::observe_cache(live, tenant, placement.cache.as_ref(), &users),
+        );
+        if let Err(failure) = database.as_ref()
+            && failure.reason == Reason::NotEnrolled
+        {
+            // Server and store do not belong together: then what the store says is not about this fleet.
+            observed.store = View::Unknown(failure.clone());
         }
+        observed.database = view(database);
+        observed.cache = view(cache);
         self.database = observed.database.known().cloned();
-        observed.cache = match &placement.cache {
-            None => View::Known(CacheView::default()),
-            Some(name) => match self.live.cache(name) {
-                Ok(cache) => view(cache.users.observe(&self.desired.tenant, &self.wanted_users()).await),
-                Err(failure) => View::Unknown(failure),
-            },
-        };
         self.read_missing(&mut observed).await;
         observed
     }

@@ -226,8 +226,7 @@ impl Group {
             joining: set(joining),
             leaving: set(leaving),
             engine: group.engine.unwrap_or_default(),
-            busy: (status != "active")
-                .then(|| format!("user group {} is {status}", group.user_group_id.unwrap_or_default())),
+            busy: (status != "active").then_some(status),
         }
     }
 

@@ -30,7 +30,13 @@ impl LiveSession {
             }
             Step::CommitOpen { record, uid } => self.claim(*record, uid, Body::Open).await?,
             Step::CommitVoid { record, uid } => {
-                self.create(Record { number: *record, uid: uid.clone(), at: now(), body: Body::Void }).await?;
+                self.create(Record {
+                    number: *record,
+                    uid: uid.clone(),
+                    at: now(),
+                    body: Body::Void,
+                })
+                .await?;
             }
             Step::FillRecord { record, uid, apps } => self.fill(*record, uid, apps).await?,
             Step::ReadBack { record } => self.read_back(*record).await?,
@@ -55,7 +61,15 @@ impl LiveSession {
 
     /// A claim that another made first is lost: the next pass sees whose it is.
     async fn claim(&self, number: RecordNo, uid: &str, body: Body) -> Result<(), Failure> {
-        match self.create(Record { number, uid: uid.to_owned(), at: now(), body }).await? {
+        match self
+            .create(Record {
+                number,
+                uid: uid.to_owned(),
+                at: now(),
+                body,
+            })
+            .await?
+        {
             Created::Written => Ok(()),
             Created::Existed => Err(lost(number)),
         }
@@ -67,7 +81,11 @@ impl LiveSession {
             let message = format!("record {number} was committed and the store does not show it yet; looking again");
             return Err(Failure::transient(Reason::LedgerStale, message));
         };
-        if !self.committed.as_ref().is_some_and(|draft| is_as_planned(draft, &record)) {
+        if !self
+            .committed
+            .as_ref()
+            .is_some_and(|draft| is_as_planned(draft, &record))
+        {
             return Err(lost(number));
         }
         self.store.ledger.records.insert(number, record);
@@ -82,8 +100,17 @@ impl LiveSession {
             at = Some(at.map_or(copy.issued_at, |at| at.min(copy.issued_at)));
             credentials.insert(app.clone(), self.credential_of(app, copy));
         }
-        let body = Body::Issue { placement: self.placed()?.clone(), apps: credentials };
-        self.create(Record { number, uid: uid.to_owned(), at: at.unwrap_or_else(now), body }).await?;
+        let body = Body::Issue {
+            placement: self.placed()?.clone(),
+            apps: credentials,
+        };
+        self.create(Record {
+            number,
+            uid: uid.to_owned(),
+            at: at.unwrap_or_else(now),
+            body,
+        })
+        .await?;
         Ok(())
     }
 
@@ -104,7 +131,9 @@ impl LiveSession {
             Some(Presence::Ours(seen)) => seen.member_of.clone(),
             Some(Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_)) | None => Vec::new(),
         };
-        let member = Access::ALL.into_iter().find(|it| groups.contains(&RoleName::group(&self.desired.tenant, *it)));
+        let member = Access::ALL
+            .into_iter()
+            .find(|it| groups.contains(&RoleName::group(&self.desired.tenant, *it)));
         Credential {
             login: login.clone(),
             login_password: copy.database.password.clone(),
@@ -142,7 +171,9 @@ fn is_as_planned(draft: &IssueDraft, record: &Record) -> bool {
             record.uid == draft.uid
                 && *placement == draft.placement
                 && apps.len() == draft.apps.len()
-                && apps.iter().all(|(app, credential)| draft.apps.get(app) == Some(&credential.names()))
+                && apps
+                    .iter()
+                    .all(|(app, credential)| draft.apps.get(app) == Some(&credential.names()))
         }
         Body::Open | Body::Void => false,
     }
