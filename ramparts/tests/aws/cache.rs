@@ -219,7 +219,7 @@ async fn membership_counts_what_is_under_way() {
         Joined::Pending(_)
     ));
     let view = bench.users.observe(&acme(), &[user("api")]).await.unwrap();
-    assert_eq!(view.group_busy.as_deref(), Some("user group prod is modifying"));
+    assert_eq!(view.group_busy.as_deref(), Some("modifying"));
     assert_eq!(membership(&bench, "api").await, Membership::Joining);
     tokio::time::sleep(Duration::from_millis(400)).await;
     assert_eq!(membership(&bench, "api").await, Membership::Member);
