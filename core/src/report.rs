@@ -74,7 +74,9 @@ pub fn report(pass: Pass<'_>, previous: Option<&TenantStatus>, now: Timestamp) -
     let mut status = previous.cloned().unwrap_or_default();
     status.observed_generation = Some(pass.desired.generation);
     status.phase = phase(pass, &problems, previous);
-    status.plan = Some(pass.desired.plan.to_string());
+    if status.plan.is_none() || is_in_force(pass) {
+        status.plan = Some(pass.desired.plan.to_string());
+    }
     status.db_ready = summary.flag(Layer::Database);
     status.redis_ready = summary.flag(Layer::Cache);
     status.credentials_ready = summary.flag(Layer::Store);
@@ -114,6 +116,19 @@ pub fn refuse(refusal: &Failure, generation: i64, previous: Option<&TenantStatus
         events: changed.then_some(event).into_iter().collect(),
         next: Next::Retry(refusal.class),
     }
+}
+
+/// A plan is in force once every login has its limits.
+fn is_in_force(pass: Pass<'_>) -> bool {
+    let waiting = pass
+        .plan
+        .findings
+        .iter()
+        .any(|finding| finding.failure.reason == Reason::Suspended);
+    let configured = pass.plan.steps.iter().zip(pass.outcomes).all(|(planned, outcome)| {
+        *outcome == Outcome::Done || !matches!(planned.step, crate::step::Step::ConfigureLogin { .. })
+    });
+    pass.plan.judged.contains(&Layer::Database) && configured && !waiting
 }
 
 fn phase(pass: Pass<'_>, problems: &[Problem], previous: Option<&TenantStatus>) -> Phase {
