@@ -107,15 +107,14 @@ fn spelled(noun: &str, text: &str, limit: usize, rule: &str, also: impl Fn(u8) -
     if text.is_empty() {
         return Err(NameError::invalid(noun, text, "is empty", rule));
     }
-    let wrong = text.char_indices().find(|&(at, c)| {
-        let inside = c.is_ascii_digit() || u8::try_from(c).is_ok_and(&also);
-        !(c.is_ascii_lowercase() || at > 0 && inside)
-    });
-    if let Some((at, c)) = wrong {
+    // By bytes: a character of several is refused at its first, and so is never split.
+    let fits = |(at, byte): (usize, u8)| byte.is_ascii_lowercase() || at > 0 && (byte.is_ascii_digit() || also(byte));
+    if let Some(at) = text.bytes().enumerate().position(|entry| !fits(entry)) {
+        let found = text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
         return Err(NameError::invalid(
             noun,
             text,
-            format_args!("has {c:?} at byte {at}"),
+            format_args!("has {found:?} at byte {at}"),
             rule,
         ));
     }
