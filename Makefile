@@ -21,7 +21,7 @@ help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build ## Start the whole stack on this machine and watch tenants come to life
+demo: programs ## Start the whole stack on this machine and watch what the operator never does
 	@scripts/demo
 
 .PHONY: test
@@ -48,9 +48,12 @@ gen: ## Write the generated files anew: the custom resource definition
 	@mv target/crd.yaml deploy/crd/tenants.ramparts.com.yaml
 
 .PHONY: build
-build: stack
-	cargo build --locked --package ramparts --package sandbox
+build: programs
 	$(CHAOS)
+
+.PHONY: programs
+programs: stack
+	cargo build --locked --package ramparts --package sandbox
 
 .PHONY: stack
 stack:
