@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     failure::Failure,
-    ledger::{Ledger, Placement},
+    ledger::{Body, Credential, Ledger, Placement},
     mark::Mark,
     name::{Access, AppName, CacheUser, RecordNo, RoleName},
     published::PublishedCopy,
@@ -67,6 +67,25 @@ pub enum Presence<T> {
     Foreign(String),
     /// It could not be read.
     Unknown(Failure),
+}
+
+impl<T> Presence<T> {
+    /// Why it could not be read, if it could not.
+    pub fn unknown(&self) -> Option<&Failure> {
+        match self {
+            Self::Unknown(failure) => Some(failure),
+            Self::Absent | Self::Ours(_) | Self::Foreign(_) => None,
+        }
+    }
+
+    /// Who has this name, as far as that is known; nobody if it is free.
+    pub fn holder(&self, mark: impl FnOnce(&T) -> &Mark) -> Option<String> {
+        match self {
+            Self::Absent | Self::Unknown(_) => None,
+            Self::Ours(seen) => Some(mark(seen).to_string()),
+            Self::Foreign(what) => Some(what.clone()),
+        }
+    }
 }
 
 /// Everything that a pass has seen.
@@ -191,6 +210,64 @@ impl Observed {
         records.chain(copies).chain(self.marks().map(|mark| mark.record)).max()
     }
 
+    /// Everything that could not be read: whole layers, and single objects with the app that they belong to, where that is known.
+    pub fn unreadable(&self) -> Vec<(Layer, Option<&AppName>, &Failure)> {
+        let mut found = Vec::new();
+        match &self.store {
+            View::Unknown(failure) => found.push((Layer::Store, None, failure)),
+            View::Known(store) => {
+                let copies = store
+                    .copies
+                    .iter()
+                    .map(|(app, copy)| (Layer::Store, Some(app), copy.unknown()));
+                found.extend(copies.filter_map(known));
+            }
+        }
+        match &self.database {
+            View::Unknown(failure) => found.push((Layer::Database, None, failure)),
+            View::Known(view) => {
+                let owner = |login: &RoleName| self.owner(|credential| credential.login == *login);
+                found.extend(known((Layer::Database, None, view.database.unknown())));
+                let groups = view
+                    .groups
+                    .values()
+                    .map(|group| (Layer::Database, None, group.unknown()));
+                found.extend(groups.filter_map(known));
+                let logins = view
+                    .logins
+                    .iter()
+                    .map(|(name, it)| (Layer::Database, owner(name), it.unknown()));
+                found.extend(logins.filter_map(known));
+            }
+        }
+        match &self.cache {
+            View::Unknown(failure) => found.push((Layer::Cache, None, failure)),
+            View::Known(view) => {
+                let owner = |id: &CacheUser| {
+                    self.owner(|credential| credential.cache.as_ref().is_some_and(|it| it.user == *id))
+                };
+                let users = view
+                    .users
+                    .iter()
+                    .map(|(id, it)| (Layer::Cache, owner(id), it.unknown()));
+                found.extend(users.filter_map(known));
+            }
+        }
+        found
+    }
+
+    /// The app whose credential in the ledger is like that.
+    fn owner(&self, is_it: impl Fn(&Credential) -> bool) -> Option<&AppName> {
+        let store = self.store.known()?;
+        store.ledger.records.values().find_map(|record| match &record.body {
+            Body::Issue { apps, .. } => apps
+                .iter()
+                .find(|(_, credential)| is_it(credential))
+                .map(|(app, _)| app),
+            Body::Open | Body::Void => None,
+        })
+    }
+
     /// Every mark of this tenant on a server.
     pub fn marks(&self) -> impl Iterator<Item = &Mark> {
         let database = self.database.known();
@@ -215,6 +292,10 @@ impl Observed {
             });
         own.chain(logins).chain(users)
     }
+}
+
+fn known<L, A, F>((layer, app, failure): (L, A, Option<F>)) -> Option<(L, A, F)> {
+    failure.map(|failure| (layer, app, failure))
 }
 
 impl DatabaseView {

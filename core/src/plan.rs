@@ -17,7 +17,7 @@ use crate::{
     failure::Failure,
     ledger::{Claim, Placement},
     name::AppName,
-    observed::{Layer, Observed, Presence, StoreView, View},
+    observed::{Layer, Observed, Presence, StoreView},
     published::Whereabouts,
     reason::Reason,
     step::Step,
@@ -38,6 +38,8 @@ pub struct Plan {
     pub judged: BTreeSet<Layer>,
     /// A number of the ledger is being mended first: when that is done, look again at once.
     pub again: bool,
+    /// What would be written if this pass might write: it is suspended, has no lock, or cannot make its claim.
+    pub held: Vec<Step>,
 }
 
 /// A step, why, and which earlier steps must be done before it.
@@ -107,7 +109,7 @@ impl Plan {
             Verdict::Wrong
         } else if found(FindingKind::Unknown) || !self.judged.contains(&layer) {
             Verdict::Unknown
-        } else if found(FindingKind::Waiting) {
+        } else if found(FindingKind::Waiting) || self.held.iter().any(|step| step.layer() == layer) {
             Verdict::Waiting
         } else if self
             .steps
@@ -140,6 +142,8 @@ struct Draft<'a> {
     database_ready: Vec<usize>,
     /// A group's name is in other hands: nothing is done on that server.
     database_blocked: bool,
+    /// Every layer was read, and every object on it: what a commit needs.
+    sees_all: bool,
     /// False while this Tenant cannot make its claim: then it writes nothing.
     may_write: bool,
 }
@@ -152,6 +156,7 @@ impl<'a> Draft<'a> {
             findings: Vec::new(),
             judged: BTreeSet::new(),
             again: false,
+            held: Vec::new(),
         };
         Self {
             desired,
@@ -161,6 +166,7 @@ impl<'a> Draft<'a> {
             root: Vec::new(),
             database_ready: Vec::new(),
             database_blocked: false,
+            sees_all: true,
             may_write: true,
         }
     }
@@ -180,28 +186,23 @@ impl<'a> Draft<'a> {
         let Some(whereabouts) = self.desired.whereabouts(&placement, store.ledger.life()) else {
             return;
         };
+        let groups = self.missing_groups();
         let holdings = self.holdings(store, &placement, &whereabouts);
         if store.ledger.records.is_empty() && self.root.is_empty() {
             // Nothing was committed and nothing will be: no server may hear of this tenant.
             return;
         }
-        self.prepare_database(store);
+        self.prepare_database(store, groups);
         self.plan_logins(store, &holdings);
         self.plan_cache_users(&holdings);
         self.prove_and_publish(&holdings, &whereabouts);
     }
 
+    /// Every layer and every object that could not be read, said once; whatever else is decided, nothing is committed then.
     fn note_what_could_not_be_read(&mut self) {
-        let observed = self.observed;
-        let unknown = [
-            (Layer::Store, unknown(&observed.store)),
-            (Layer::Database, unknown(&observed.database)),
-            (Layer::Cache, unknown(&observed.cache)),
-        ];
-        for (layer, failure) in unknown {
-            if let Some(failure) = failure {
-                self.find(layer, None, FindingKind::Unknown, failure.clone());
-            }
+        for (layer, app, failure) in self.observed.unreadable() {
+            self.find(layer, app, FindingKind::Unknown, failure.clone());
+            self.sees_all = false;
         }
     }
 
@@ -246,21 +247,21 @@ impl<'a> Draft<'a> {
                 self.wrong(Layer::Database, None, Failure::blocked(Reason::NotOwned, message));
                 false
             }
-            Presence::Unknown(failure) => {
-                self.find(Layer::Database, None, FindingKind::Unknown, failure.clone());
-                false
-            }
+            Presence::Unknown(_) => false,
             Presence::Absent => {
                 let copy = store.copies.values().any(|copy| matches!(copy, Presence::Ours(_)));
                 let login = view.logins.values().any(|login| matches!(login, Presence::Ours(_)));
                 let once = copy || login || self.desired.once_ready;
+                // What could not be read may be what remembers a database.
+                let perhaps = store.copies.values().any(|copy| matches!(copy, Presence::Unknown(_)))
+                    || view.logins.values().any(|login| matches!(login, Presence::Unknown(_)));
                 if once {
                     let message = format!(
                         "database {name} is gone although this tenant once had it; restore it: it is never made again empty"
                     );
                     self.wrong(Layer::Database, None, Failure::blocked(Reason::DatabaseLost, message));
                 }
-                !once
+                !once && !perhaps
             }
         }
     }
@@ -276,13 +277,6 @@ impl<'a> Draft<'a> {
             .into_iter()
             .filter_map(|(layer, known)| known.then_some(layer))
             .collect();
-    }
-
-    /// All three layers were read: what a commit needs.
-    fn all_known(&self) -> bool {
-        self.observed.store.known().is_some()
-            && self.observed.database.known().is_some()
-            && self.observed.cache.known().is_some()
     }
 
     fn step(&mut self, step: Step, because: &'static str, needs: Vec<usize>) -> usize {
@@ -309,6 +303,11 @@ impl<'a> Draft<'a> {
         self.find(layer, app, FindingKind::Wrong, failure);
     }
 
+    fn wait(&mut self, layer: Layer, app: &AppName, reason: Reason, message: String) {
+        let failure = Failure::transient(reason, message);
+        self.find(layer, Some(app), FindingKind::Waiting, failure);
+    }
+
     fn find(&mut self, layer: Layer, app: Option<&AppName>, kind: FindingKind, failure: Failure) {
         self.plan.findings.push(Finding {
             layer,
@@ -323,22 +322,13 @@ impl<'a> Draft<'a> {
         let locked_out = self.observed.database.known().is_none();
         if (locked_out || !self.may_write || self.desired.suspend) && self.plan.writes() {
             if self.desired.suspend {
-                let message = format!(
-                    "suspended: {} steps wait until suspend is lifted",
-                    self.plan.steps.len()
-                );
+                let waiting = self.plan.steps.iter().filter(|planned| planned.step.writes()).count();
+                let message = format!("suspended: {waiting} steps wait until suspend is lifted");
                 self.wrong(Layer::Store, None, Failure::refused(Reason::Suspended, message));
             }
             self.plan.drop_writes();
         }
         self.plan
-    }
-}
-
-fn unknown<T>(view: &View<T>) -> Option<&Failure> {
-    match view {
-        View::Known(_) => None,
-        View::Unknown(failure) => Some(failure),
     }
 }
 
@@ -356,6 +346,12 @@ impl Draft<'_> {
                     record: holding.record,
                 };
                 self.step(step, "the credential logs in and pods cannot read it yet", needs);
+            } else if publish {
+                let message = format!(
+                    "record {} for {} is published once it has logged in",
+                    holding.record, holding.app
+                );
+                self.wait(Layer::Store, &holding.app, Reason::Provisioning, message);
             }
         }
     }
@@ -376,8 +372,15 @@ impl Plan {
     }
 
     fn drop_writes(&mut self) {
-        self.steps
-            .retain(|planned| !planned.step.writes() && planned.needs.is_empty());
+        let (kept, dropped): (Vec<Planned>, Vec<Planned>) = std::mem::take(&mut self.steps)
+            .into_iter()
+            .partition(|planned| !planned.step.writes() && planned.needs.is_empty());
+        self.steps = kept;
+        self.held = dropped
+            .into_iter()
+            .map(|planned| planned.step)
+            .filter(Step::writes)
+            .collect();
         self.again = false;
     }
 }

@@ -1,7 +1,6 @@
 //! What the cache lacks: users, their membership. A cache user is created and joined, never modified.
 
 use crate::{
-    failure::Failure,
     name::CacheUser,
     observed::{CacheUserSeen, Layer, Membership, Presence},
     published::Whereabouts,
@@ -11,7 +10,7 @@ use crate::{
 };
 
 use super::{
-    Draft, FindingKind,
+    Draft,
     credential::Holding,
     database::{FIRST, STILL},
 };
@@ -36,50 +35,54 @@ impl Draft<'_> {
                         user: user.clone(),
                     };
                     needs.push(self.step(step, "the ledger has it, the cache does not", vec![]));
-                    joining.push(user.clone());
+                    joining.push(holding);
                 }
                 Presence::Ours(seen) if self.is_as_marked(holding, user, seen) => {
                     match (&seen.pending, seen.membership) {
-                        (None, Membership::Outside) => joining.push(user.clone()),
-                        (Some(state), _) => self.wait(
-                            holding,
-                            Reason::CacheUserPending,
-                            format!("cache user {user} is {state}"),
-                        ),
+                        (None, Membership::Outside) => joining.push(holding),
+                        // A member whose user the service is changing may well log in: the proof says so, or not.
+                        (Some(_), Membership::Member) if holding.copy_version.is_some() => {}
+                        (Some(state), _) => {
+                            let message = format!("cache user {user} is {state}");
+                            self.wait(Layer::Cache, &holding.app, Reason::CacheUserPending, message);
+                        }
                         (None, Membership::Joining | Membership::Leaving) => {
-                            self.wait(
-                                holding,
-                                Reason::UserGroupPending,
-                                format!("cache user {user} is joining its group"),
-                            );
+                            let message = format!("the service is changing the membership of cache user {user}");
+                            self.wait(Layer::Cache, &holding.app, Reason::UserGroupPending, message);
                         }
                         (None, Membership::Member) => {}
                     }
                 }
-                Presence::Ours(_) => {}
+                Presence::Ours(_) | Presence::Unknown(_) => {}
                 Presence::Foreign(what) => {
                     self.taken(Layer::Cache, &holding.app, &format!("cache user {user}"), &what.clone());
                 }
-                Presence::Unknown(failure) => {
-                    self.find(Layer::Cache, Some(&holding.app), FindingKind::Unknown, failure.clone());
-                }
             }
         }
-        if joining.is_empty() {
+        self.join(&joining, needs);
+    }
+
+    fn join(&mut self, joining: &[&Holding], needs: Vec<usize>) {
+        let busy = self.observed.cache.known().and_then(|view| view.group_busy.as_ref());
+        if let Some(state) = busy {
+            for holding in joining {
+                let message = format!("the user group is {state}; it takes no members until that is done");
+                self.wait(Layer::Cache, &holding.app, Reason::UserGroupPending, message);
+            }
             return;
         }
-        if let Some(state) = &view.group_busy {
-            let message = format!("the user group is {state}; it takes no members until that is done");
-            let failure = Failure::transient(Reason::UserGroupPending, message);
-            self.find(Layer::Cache, None, FindingKind::Waiting, failure);
-        } else {
-            let step = Step::JoinUserGroup { users: joining };
+        let users: Vec<CacheUser> = joining
+            .iter()
+            .filter_map(|holding| holding.names.cache.as_ref().map(|(user, _)| user.clone()))
+            .collect();
+        if !users.is_empty() {
+            let step = Step::JoinUserGroup { users };
             self.step(step, "a user outside the group cannot log in", needs);
         }
     }
 
     fn is_as_marked(&mut self, holding: &Holding, user: &CacheUser, seen: &CacheUserSeen) -> bool {
-        let same = seen.mark.app.as_ref() == Some(&holding.app) && seen.mark.record == holding.record;
+        let same = is_of(holding, seen);
         if !same {
             self.taken(
                 Layer::Cache,
@@ -89,15 +92,6 @@ impl Draft<'_> {
             );
         }
         same
-    }
-
-    fn wait(&mut self, holding: &Holding, reason: Reason, message: String) {
-        self.find(
-            Layer::Cache,
-            Some(&holding.app),
-            FindingKind::Waiting,
-            Failure::transient(reason, message),
-        );
     }
 
     /// What a proof of the cache user takes: the proof's step, none if there is nothing to prove or it is fresh, and `None` if it cannot be proven now. Where
@@ -120,7 +114,10 @@ impl Draft<'_> {
         match self.observed.cache.known().map(|view| view.user(user)) {
             None if publish => return None,
             None => {}
-            Some(Presence::Ours(seen)) if seen.membership == Membership::Member && seen.pending.is_none() => {
+            Some(Presence::Ours(seen)) if !is_of(holding, seen) => return None,
+            Some(Presence::Ours(seen))
+                if seen.membership == Membership::Member && (seen.pending.is_none() || !publish) =>
+            {
                 let object = user_object(at, user);
                 let recall = &self.observed.recall;
                 if !publish && recall.is_fresh(&holding.app, Layer::Cache, holding.record, &object, self.now) {
@@ -141,4 +138,9 @@ impl Draft<'_> {
         let because = if publish { FIRST } else { STILL };
         Some(vec![self.proof(step, because, joined.into_iter().collect(), publish)])
     }
+}
+
+/// Whether a user bears the mark of the very record that issued it.
+fn is_of(holding: &Holding, seen: &CacheUserSeen) -> bool {
+    seen.mark.app.as_ref() == Some(&holding.app) && seen.mark.record == holding.record
 }

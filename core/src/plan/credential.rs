@@ -9,7 +9,7 @@ use crate::{
     reason::Reason,
 };
 
-use super::{Draft, FindingKind};
+use super::Draft;
 
 /// An app's credential that this pass may work with.
 pub(super) struct Holding {
@@ -20,27 +20,56 @@ pub(super) struct Holding {
     pub copy_version: Option<String>,
 }
 
+/// An app that the ledger has no credential for.
+enum Newcomer {
+    /// Nothing anywhere speaks of it.
+    New,
+    /// It had one, and its values are gone.
+    Lost,
+    /// What stands in its place is not ours, or could not be read.
+    Hindered,
+}
+
 impl Draft<'_> {
     /// Every app's credential: those in the ledger, and those that this plan commits.
     pub(super) fn holdings(&mut self, store: &StoreView, placement: &Placement, at: &Whereabouts) -> Vec<Holding> {
         let mut holdings = Vec::new();
         let mut fresh = Vec::new();
-        let mut clean = true;
+        let mut hindered = Vec::new();
         for app in self.desired.apps.keys() {
             if let Some((record, credential)) = store.ledger.newest(app) {
                 holdings.extend(self.issued(app, record, credential, store, at));
-            } else if self.is_new(app, store) {
-                fresh.push(app.clone());
-            } else {
-                clean = false;
+                continue;
+            }
+            match self.newcomer(app, store) {
+                Newcomer::New => fresh.push(app.clone()),
+                Newcomer::Lost => {}
+                Newcomer::Hindered => hindered.push(app.clone()),
             }
         }
         // New credentials are issued together or not at all: one record, and no half of it blocked by a name that is taken.
-        if !clean {
-            fresh.clear();
+        let clean = hindered.is_empty() && !self.database_blocked;
+        let committed = self.commit(store, placement, if clean { &fresh } else { &[] });
+        if committed.is_empty() {
+            hindered.extend(fresh);
         }
-        holdings.extend(self.commit(store, placement, &fresh));
+        for app in &hindered {
+            self.await_credential(app);
+        }
+        holdings.extend(committed);
         holdings
+    }
+
+    /// No layer is as it should be while an app that belongs to it has no credential.
+    fn await_credential(&mut self, app: &AppName) {
+        let cached = self.desired.apps.get(app).is_some_and(|wanted| wanted.cache.is_some());
+        for layer in Layer::ALL {
+            if layer != Layer::Cache || cached {
+                let message =
+                    format!("{app} has no credential yet, and none is issued before what is in the way is gone");
+                self.wait(layer, app, Reason::Provisioning, message);
+            }
+        }
     }
 
     fn issued(
@@ -64,10 +93,7 @@ impl Draft<'_> {
                 );
                 return None;
             }
-            Presence::Unknown(failure) => {
-                self.find(Layer::Store, Some(app), FindingKind::Unknown, failure.clone());
-                return None;
-            }
+            Presence::Unknown(_) => return None,
         };
         Some(Holding {
             app: app.clone(),
@@ -119,32 +145,30 @@ impl Draft<'_> {
     }
 
     /// An app without a record is new only if nothing anywhere says that it once had one.
-    fn is_new(&mut self, app: &AppName, store: &StoreView) -> bool {
+    fn newcomer(&mut self, app: &AppName, store: &StoreView) -> Newcomer {
         let marked = self
             .observed
             .marks()
             .find(|mark| mark.app.as_ref() == Some(app))
             .map(|mark| mark.record);
-        let (layer, record) = match (store.copy(app), marked) {
-            (Presence::Absent, None) => return true,
+        let record = match (store.copy(app), marked) {
+            (Presence::Absent, None) => return Newcomer::New,
             (Presence::Foreign(what), _) => {
                 let name = self.desired.prefix.copy(&self.desired.tenant, app);
-                self.taken(Layer::Store, app, &name, &what.clone());
-                return false;
+                self.taken(Layer::Store, app, &name, what);
+                return Newcomer::Hindered;
             }
-            (Presence::Unknown(failure), _) => {
-                self.find(Layer::Store, Some(app), FindingKind::Unknown, failure.clone());
-                return false;
-            }
-            (Presence::Ours(seen), _) => (Layer::Store, seen.copy.record),
-            (Presence::Absent, Some(record)) => (Layer::Store, record),
+            (Presence::Unknown(_), _) => return Newcomer::Hindered,
+            (Presence::Ours(seen), _) => seen.copy.record,
+            (Presence::Absent, Some(record)) => record,
         };
         let message = format!(
             "the credential of record {record} for {app} is in use and its values are lost; running pods are not affected, \
              and no new one is made unless asked"
         );
-        self.wrong(layer, Some(app), Failure::blocked(Reason::CredentialLost, message));
-        false
+        let failure = Failure::blocked(Reason::CredentialLost, message);
+        self.wrong(Layer::Store, Some(app), failure);
+        Newcomer::Lost
     }
 
     /// A name that we need is in other hands.

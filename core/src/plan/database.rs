@@ -12,7 +12,7 @@ use crate::{
     step::{LoginChanges, Source, Step},
 };
 
-use super::{Draft, FindingKind, credential::Holding};
+use super::{Draft, credential::Holding};
 
 /// The version of what `PrepareDatabase` sets inside a tenant's database; a database marked with a lower one is prepared again.
 pub const LAYOUT: u32 = 1;
@@ -32,20 +32,16 @@ fn proves(holding: &Holding) -> Step {
 
 impl Draft<'_> {
     /// Groups, then the database, closed before it is opened, then what is inside it.
-    pub(super) fn prepare_database(&mut self, store: &StoreView) {
-        let Some(view) = self.observed.database.known() else {
+    pub(super) fn prepare_database(&mut self, store: &StoreView, groups: Option<Vec<(Access, RoleName)>>) {
+        let (Some(view), Some(groups)) = (self.observed.database.known(), groups) else {
             return;
         };
         let record = store.ledger.life();
         let database = self.desired.database();
         let mut last: Vec<usize> = Vec::new();
-        if let Some(groups) = self.missing_groups() {
-            if !groups.is_empty() {
-                let because = "the tenant's privileges belong to groups, not to logins";
-                last = vec![self.step(Step::CreateGroups { groups, record }, because, vec![])];
-            }
-        } else {
-            return;
+        if !groups.is_empty() {
+            let because = "the tenant's privileges belong to groups, not to logins";
+            last = vec![self.step(Step::CreateGroups { groups, record }, because, vec![])];
         }
         let (exists, sealed, layout) = match &view.database {
             Presence::Ours(seen) => (
@@ -85,7 +81,7 @@ impl Draft<'_> {
     }
 
     /// The groups to create; none if one of the names is taken.
-    fn missing_groups(&mut self) -> Option<Vec<(Access, RoleName)>> {
+    pub(super) fn missing_groups(&mut self) -> Option<Vec<(Access, RoleName)>> {
         let view = self.observed.database.known()?;
         let mut missing = Vec::new();
         for access in Access::ALL {
@@ -98,10 +94,7 @@ impl Draft<'_> {
                     self.wrong(Layer::Database, None, Failure::blocked(Reason::NotOwned, message));
                     self.database_blocked = true;
                 }
-                Presence::Unknown(failure) => {
-                    self.find(Layer::Database, None, FindingKind::Unknown, failure.clone());
-                    self.database_blocked = true;
-                }
+                Presence::Unknown(_) => self.database_blocked = true,
             }
         }
         (!self.database_blocked).then_some(missing)
@@ -136,21 +129,23 @@ impl Draft<'_> {
         }
         for (name, login) in &view.logins {
             let Presence::Ours(seen) = login else { continue };
-            let access = seen
+            let issued = seen
                 .mark
                 .app
                 .as_ref()
                 .and_then(|app| store.ledger.credential(seen.mark.record, app));
-            let Some(access) = access.map(|credential| credential.access) else {
+            // A role whose mark and name do not belong together is not one that the ledger issued.
+            let Some(credential) = issued.filter(|credential| credential.login == *name) else {
                 continue;
             };
-            let changes = self.changes(Some(seen), access);
+            let changes = self.changes(Some(seen), credential.access);
             if !changes.is_empty() {
                 let step = Step::ConfigureLogin {
                     login: name.clone(),
                     changes,
                 };
-                self.step(step, "it differs from what the plan says", vec![]);
+                let needs = self.database_ready.clone();
+                self.step(step, "it differs from what the plan says", needs);
             }
         }
     }
@@ -205,21 +200,24 @@ impl Draft<'_> {
                     self.taken(Layer::Database, &holding.app, &format!("role {login}"), &what.clone());
                     return None;
                 }
-                Presence::Unknown(failure) => {
-                    self.find(
-                        Layer::Database,
-                        Some(&holding.app),
-                        FindingKind::Unknown,
-                        failure.clone(),
-                    );
-                    return None;
-                }
+                Presence::Unknown(_) => return None,
             },
         }
         let because = if publish { FIRST } else { STILL };
         let mut needs: Vec<usize> = created.into_iter().collect();
         needs.extend(self.database_ready.iter().copied());
+        if publish {
+            // An owner that does not act as its group yet would make objects that the other apps cannot use.
+            needs.extend(self.configures_login(login));
+        }
         Some(vec![self.proof(proves(holding), because, needs, publish)])
+    }
+
+    fn configures_login(&self, wanted: &RoleName) -> Option<usize> {
+        self.plan
+            .steps
+            .iter()
+            .position(|planned| matches!(&planned.step, Step::ConfigureLogin { login, .. } if login == wanted))
     }
 
     fn creates_login(&self, wanted: &RoleName) -> Option<usize> {

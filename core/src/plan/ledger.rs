@@ -3,7 +3,7 @@
 
 use crate::{
     failure::Failure,
-    ledger::{Claim, IssueDraft, Placement},
+    ledger::{Claim, CredentialNames, IssueDraft, Placement},
     name::{AppName, RecordNo},
     observed::{Layer, Presence, StoreView},
     reason::Reason,
@@ -35,8 +35,11 @@ impl Draft<'_> {
                 FindingKind::Unknown,
                 Failure::transient(Reason::LedgerStale, message),
             );
-        } else if self.all_known() {
-            self.judge_what_was_read();
+        } else if self.sees_all {
+            // Nothing is judged in this pass: what each app has is known once the ledger is whole.
+            let message = "a record is missing and is mended first; the rest is looked at after that";
+            let failure = Failure::transient(Reason::LedgerStale, message);
+            self.find(Layer::Store, None, FindingKind::Waiting, failure);
             for number in missing {
                 self.mend(number, store);
             }
@@ -123,7 +126,7 @@ impl Draft<'_> {
         if fresh.is_empty() && claim != Claim::Anothers {
             return Vec::new();
         }
-        if !self.all_known() || any_copy_unknown(store) {
+        if !self.sees_all {
             // What could not be read is a finding already; until it can be, nothing is committed, and nothing may follow.
             self.may_write = claim != Claim::Anothers;
             return Vec::new();
@@ -196,53 +199,22 @@ impl Draft<'_> {
         (free && self.fits(&draft)).then_some(draft)
     }
 
-    fn names_are_free(&mut self, app: &AppName, names: &crate::ledger::CredentialNames) -> bool {
-        let login = self
-            .observed
-            .database
-            .known()
-            .map(|view| view.login(&names.login).clone());
-        let user = names
-            .cache
-            .as_ref()
-            .and_then(|(id, _)| self.observed.cache.known().map(|view| (id, view.user(id).clone())));
-        let mut free = true;
-        match login {
-            None | Some(Presence::Absent) => {}
-            Some(Presence::Ours(seen)) => {
-                self.taken(
-                    Layer::Database,
-                    app,
-                    &format!("role {}", names.login),
-                    &seen.mark.to_string(),
-                );
-                free = false;
-            }
-            Some(Presence::Foreign(what)) => {
-                self.taken(Layer::Database, app, &format!("role {}", names.login), &what);
-                free = false;
-            }
-            Some(Presence::Unknown(failure)) => {
-                self.find(Layer::Database, Some(app), FindingKind::Unknown, failure);
-                free = false;
-            }
+    /// Every object was read before a draft is made, so a name is free or somebody has it.
+    fn names_are_free(&mut self, app: &AppName, names: &CredentialNames) -> bool {
+        let login = self.observed.database.known().map(|view| view.login(&names.login));
+        let holder = login.and_then(|login| login.holder(|seen| &seen.mark));
+        if let Some(holder) = &holder {
+            self.taken(Layer::Database, app, &format!("role {}", names.login), holder);
         }
-        match user {
-            None | Some((_, Presence::Absent)) => {}
-            Some((id, Presence::Ours(seen))) => {
-                self.taken(Layer::Cache, app, &format!("cache user {id}"), &seen.mark.to_string());
-                free = false;
-            }
-            Some((id, Presence::Foreign(what))) => {
-                self.taken(Layer::Cache, app, &format!("cache user {id}"), &what);
-                free = false;
-            }
-            Some((_, Presence::Unknown(failure))) => {
-                self.find(Layer::Cache, Some(app), FindingKind::Unknown, failure);
-                free = false;
-            }
+        let Some((id, _)) = &names.cache else {
+            return holder.is_none();
+        };
+        let user = self.observed.cache.known().map(|view| view.user(id));
+        let user_holder = user.and_then(|user| user.holder(|seen| &seen.mark));
+        if let Some(holder) = &user_holder {
+            self.taken(Layer::Cache, app, &format!("cache user {id}"), holder);
         }
-        free
+        holder.is_none() && user_holder.is_none()
     }
 
     fn fits(&mut self, draft: &IssueDraft) -> bool {
@@ -261,8 +233,4 @@ impl Draft<'_> {
         }
         size <= room
     }
-}
-
-fn any_copy_unknown(store: &StoreView) -> bool {
-    store.copies.values().any(|copy| matches!(copy, Presence::Unknown(_)))
 }

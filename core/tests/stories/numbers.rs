@@ -1,0 +1,254 @@
+//! The next number, and numbers whose record was lost. A number that any layer names has a record that was read, or nothing is committed.
+
+use crate::common::{World, findings, now, record, role, tenant, told, troubles, world, world::mark, writes};
+use ramparts_core::{
+    ledger::Body,
+    name::RecordNo,
+    observed::Presence,
+    plan::Plan,
+    step::{Source, Step},
+};
+
+fn first_commit(plan: &Plan) -> Option<RecordNo> {
+    plan.steps.iter().find_map(|planned| match &planned.step {
+        Step::CommitIssue(draft) => Some(draft.number),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_record_that_the_store_has_not_shown_yet_stops_everything() {
+    let world = World::ready(&["api"]).lost_record(1).without_login("acme_api");
+    let plan = world.plan(&tenant("acme").app("api"));
+    assert_eq!(
+        (told(&plan), findings(&plan)),
+        (vec![], vec!["store unknown: LedgerStale".into()])
+    );
+}
+
+#[test]
+fn a_lost_record_is_filled_from_the_copies_that_name_it_once_they_have_logged_in() {
+    let world = World::ready(&["api", "worker"])
+        .lost_record(1)
+        .confirmed(1)
+        .without_user("prod-acme-worker");
+    let plan = world.plan(&tenant("acme").app("api").app("worker"));
+    assert_eq!(
+        told(&plan),
+        [
+            "log in as acme_api",
+            "log in to the cache as prod-acme-api",
+            "write record 1 again from the copies of api <- 1 2",
+        ],
+        "the worker's copy cannot be proven without its cache user"
+    );
+    assert!(plan.again, "what else there is to do is seen once the ledger is whole");
+    for planned in &plan.steps {
+        match &planned.step {
+            Step::ProveLogin { from, .. } | Step::ProveCacheUser { from, .. } => assert_eq!(*from, Source::Copy),
+            Step::FillRecord { record: number, .. } => assert_eq!(*number, record(1)),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn law_1_a_filled_record_gives_back_the_very_same_credentials() {
+    let (mut world, mut wish) = (
+        World::ready(&["api", "worker"]),
+        tenant("acme").app("api").app("worker"),
+    );
+    let before = (
+        world.credentials(),
+        world.store.copies.clone(),
+        world.database.clone(),
+        world.cache.clone(),
+    );
+    world = world.lost_record(1).confirmed(1);
+    let mending = world.pass(&mut wish, now());
+    assert_eq!(
+        writes(&mending.plan),
+        ["write record 1 again from the copies of api and worker"]
+    );
+    assert_ne!(
+        mending.report.status.phase,
+        ramparts_core::api::Phase::Ready,
+        "it was not looked at yet"
+    );
+    let after = world.pass(&mut wish, now());
+    assert_eq!(writes(&after.plan), [""; 0]);
+    assert_eq!(after.report.status.phase, ramparts_core::api::Phase::Ready);
+    assert_eq!(
+        (world.credentials(), world.store.copies, world.database, world.cache),
+        before
+    );
+}
+
+#[test]
+fn a_copy_that_does_not_log_in_fills_nothing_and_makes_nothing_void() {
+    let (mut world, mut wish) = (
+        World::ready(&["api"]).lost_record(1).confirmed(1),
+        tenant("acme").app("api"),
+    );
+    world.refusing.insert("acme_api".into());
+    for minute in 0..3 {
+        world.pass(&mut wish, crate::common::minutes_later(minute));
+        assert!(!world.has_record(1));
+    }
+}
+
+#[test]
+fn law_1_a_lost_record_without_a_copy_becomes_void_and_never_a_new_credential() {
+    for with_old_wish in [false, true] {
+        let mut world = World::ready(&["api", "worker"])
+            .lost_record(1)
+            .confirmed(1)
+            .without_copy("api")
+            .without_copy("worker");
+        let mut wish = tenant("acme").app("api").app("worker");
+        if with_old_wish {
+            wish = wish.issued_before("2020-01-01T00:00:00Z");
+        }
+        let mending = world.pass(&mut wish, now());
+        assert_eq!(told(&mending.plan), ["commit record 1 as void"]);
+        assert_ne!(mending.report.status.phase, ramparts_core::api::Phase::Ready);
+        let after = world.plan(&wish);
+        assert_eq!(writes(&after), [""; 0]);
+        assert_eq!(
+            troubles(&after),
+            ["store api wrong: CredentialLost", "store worker wrong: CredentialLost"]
+        );
+        assert_eq!(world.drawn, 0);
+    }
+}
+
+#[test]
+fn a_copy_whose_login_is_gone_cannot_be_proven_and_stands_for_nothing() {
+    let world = World::ready(&["reporting"])
+        .lost_record(1)
+        .confirmed(1)
+        .without_login("acme_reporting");
+    assert_eq!(
+        told(&world.plan(&tenant("acme").app("reporting"))),
+        ["commit record 1 as void"]
+    );
+}
+
+#[test]
+fn the_next_number_is_one_more_than_the_highest_in_any_layer() {
+    let wish = tenant("acme").app("reporting").app("worker");
+    let by_record = World::ready(&["reporting"]).with_body(2, "uid-1", Body::Open);
+    assert_eq!(first_commit(&by_record.plan(&wish)), Some(record(3)));
+    let after_void = World::ready(&["reporting"])
+        .with_body(2, "uid-1", Body::Void)
+        .with_body(3, "uid-1", Body::Void);
+    assert_eq!(first_commit(&after_void.plan(&wish)), Some(record(4)));
+}
+
+#[test]
+fn nothing_is_committed_while_a_number_above_the_ledger_has_no_record_that_was_read() {
+    let start = || World::ready(&["reporting"]);
+    let by_login = start().with_login("api", 2);
+    let by_user = start().with_cache_user("api", 2);
+    let by_copy = start().with_copy("api", 2);
+    let mut by_database = start();
+    if let Presence::Ours(seen) = &mut by_database.database.database {
+        seen.mark = Some(mark(None, 2));
+    }
+    for (what, world) in [
+        ("login", by_login),
+        ("user", by_user),
+        ("copy", by_copy),
+        ("database", by_database),
+    ] {
+        let plan = world.plan(&tenant("acme").app("reporting").app("worker"));
+        assert_eq!(
+            (told(&plan), findings(&plan)),
+            (vec![], vec!["store unknown: LedgerStale".into()]),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn every_number_up_to_the_highest_is_mended_and_only_once_all_are_confirmed() {
+    let wish = tenant("acme").app("reporting").app("worker");
+    let world = World::ready(&["reporting"])
+        .with_login("api", 4)
+        .confirmed(2)
+        .confirmed(4);
+    assert_eq!(told(&world.plan(&wish)), [""; 0], "3 was not read directly yet");
+    let world = world.confirmed(3);
+    assert_eq!(
+        told(&world.plan(&wish)),
+        [
+            "commit record 2 as void",
+            "commit record 3 as void",
+            "commit record 4 as void"
+        ]
+    );
+}
+
+#[test]
+fn a_late_number_in_the_middle_is_mended_too() {
+    let world = World::ready(&["reporting"])
+        .with_body(3, "uid-1", Body::Open)
+        .confirmed(2);
+    assert_eq!(
+        told(&world.plan(&tenant("acme").app("reporting"))),
+        ["commit record 2 as void"]
+    );
+}
+
+#[test]
+fn a_ledger_that_is_full_issues_nothing_and_the_rest_goes_on() {
+    let mut world = World::ready(&["reporting"]).without_login("acme_reporting");
+    for number in 2..=9999 {
+        world = world.with_body(number, "uid-1", Body::Void);
+    }
+    let plan = world.plan(&tenant("acme").app("reporting").app("worker"));
+    assert_eq!(
+        writes(&plan),
+        ["create login acme_reporting", "configure login acme_reporting"]
+    );
+    assert_eq!(troubles(&plan), ["store wrong: LedgerFull"]);
+}
+
+#[test]
+fn while_a_record_is_mended_nothing_else_is_written() {
+    let world = World::ready(&["api", "reporting"])
+        .lost_record(1)
+        .confirmed(1)
+        .without_login("acme_reporting");
+    let plan = world.plan(&tenant("acme").app("api").app("reporting").app("worker").plan("large"));
+    assert_eq!(writes(&plan), ["write record 1 again from the copies of api"]);
+}
+
+#[test]
+fn a_suspended_tenant_is_not_mended() {
+    let world = World::ready(&["api"]).lost_record(1).confirmed(1).without_copy("api");
+    let plan = world.plan(&tenant("acme").app("api").suspended());
+    assert_eq!(writes(&plan), [""; 0]);
+    assert!(!plan.again);
+    assert_eq!(troubles(&plan), ["store wrong: Suspended"]);
+}
+
+#[test]
+fn the_marks_of_others_do_not_count() {
+    let mut world = World::ready(&["reporting"]);
+    world
+        .database
+        .logins
+        .insert(role("acme_api_7"), Presence::Foreign("another installation's".into()));
+    assert_eq!(
+        first_commit(&world.plan(&tenant("acme").app("reporting").app("worker"))),
+        Some(record(2))
+    );
+}
+
+#[test]
+fn a_world_with_nothing_in_it_has_no_number() {
+    let wish = tenant("acme").app("reporting");
+    assert_eq!(world().observe(&wish.desired()).highest(), None);
+    assert_eq!(first_commit(&world().plan(&wish)), Some(RecordNo::FIRST));
+}
