@@ -35,6 +35,7 @@ lint: ## Check everything that needs no running server: format, lints, architect
 	cargo clippy --locked --workspace --all-targets --all-features -- -D warnings
 	scripts/check-tree
 	scripts/check-text
+	scripts/check-docs
 	cargo deny --locked --log-level error check bans licenses sources
 	shellcheck .ci/run $$(git ls-files scripts)
 	@$(MAKE) --no-print-directory gen
