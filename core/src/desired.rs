@@ -111,7 +111,8 @@ pub fn desire(tenant: &Tenant, settings: &Settings) -> Result<Desired, Failure> 
                         .and_then(|cache| TargetName::parse(cache).ok()),
                 })
             }),
-        once_ready: status.is_some_and(|status| status.db_ready),
+        // A flag comes and goes; the version of a copy, once written, stays in the status until the copy is there again.
+        once_ready: status.is_some_and(|status| status.db_ready || status.apps.iter().any(|app| app.version.is_some())),
         suspend: spec.suspend.unwrap_or(false),
         unsupported: unsupported(spec),
         prefix: settings.credentials.prefix.clone(),

@@ -268,6 +268,14 @@ impl Observed {
         })
     }
 
+    /// Nothing about this cache user or its group is under way: whether it can log in says something about its password.
+    pub fn is_settled(&self, user: &CacheUser) -> bool {
+        self.cache.known().is_some_and(|view| {
+            let settled = |seen: &CacheUserSeen| seen.membership == Membership::Member && seen.pending.is_none();
+            view.group_busy.is_none() && matches!(view.user(user), Presence::Ours(seen) if settled(seen))
+        })
+    }
+
     /// Every mark of this tenant on a server.
     pub fn marks(&self) -> impl Iterator<Item = &Mark> {
         let database = self.database.known();

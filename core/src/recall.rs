@@ -78,11 +78,13 @@ impl Recall {
                 app,
                 record,
                 user,
-                from: Source::Ledger,
+                from,
             } = &planned.step
             {
-                next.note((app, Layer::Cache), *record, user_object(&at, user), outcome, now);
-                next.count(app, outcome);
+                if *from == Source::Ledger {
+                    next.note((app, Layer::Cache), *record, user_object(&at, user), outcome, now);
+                }
+                next.count(app, outcome, pass.observed.is_settled(user));
             }
         }
         next
@@ -97,9 +99,10 @@ impl Recall {
         }
     }
 
-    fn count(&mut self, app: &AppName, outcome: &Outcome) {
+    /// Only a refusal by a user with nothing under way is a sighting.
+    fn count(&mut self, app: &AppName, outcome: &Outcome, settled: bool) {
         match outcome {
-            Outcome::Failed(failure) if failure.reason == Reason::LoginRefused => {
+            Outcome::Failed(failure) if failure.reason == Reason::LoginRefused && settled => {
                 *self.refusals.entry(app.clone()).or_default() += 1;
             }
             Outcome::Done => {

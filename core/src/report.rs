@@ -14,11 +14,12 @@ use crate::{
     desired::Desired,
     failure::{Class, Failure},
     observed::{Layer, Observed},
-    plan::Plan,
+    plan::{Finding, Plan},
     reason::Reason,
+    step::Step,
 };
 
-use conditions::{Summary, Truth};
+use conditions::Summary;
 use problem::{Problem, Weight, problems};
 
 /// What a pass has to say.
@@ -69,7 +70,7 @@ pub struct Pass<'a> {
 
 /// The report of a pass.
 pub fn report(pass: Pass<'_>, previous: Option<&TenantStatus>, now: Timestamp) -> Report {
-    let problems = problems(pass);
+    let problems = problems(pass, previous);
     let summary = Summary::of(pass, &problems, previous);
     let mut status = previous.cloned().unwrap_or_default();
     status.observed_generation = Some(pass.desired.generation);
@@ -87,7 +88,7 @@ pub fn report(pass: Pass<'_>, previous: Option<&TenantStatus>, now: Timestamp) -
         });
     }
     if pass.observed.store.known().is_some() {
-        status.apps = apps::statuses(pass, &problems);
+        status.apps = apps::statuses(pass, &problems, previous);
     }
     status.conditions = summary.conditions(pass.desired.generation, previous, now);
     let events = events(pass, &summary, previous);
@@ -120,15 +121,14 @@ pub fn refuse(refusal: &Failure, generation: i64, previous: Option<&TenantStatus
 
 /// A plan is in force once every login has its limits.
 fn is_in_force(pass: Pass<'_>) -> bool {
-    let waiting = pass
-        .plan
-        .findings
-        .iter()
-        .any(|finding| finding.failure.reason == Reason::Suspended);
-    let configured = pass.plan.steps.iter().zip(pass.outcomes).all(|(planned, outcome)| {
-        *outcome == Outcome::Done || !matches!(planned.step, crate::step::Step::ConfigureLogin { .. })
-    });
-    pass.plan.judged.contains(&Layer::Database) && configured && !waiting
+    let limits = |step: &Step| matches!(step, Step::ConfigureLogin { .. });
+    let mut ran = pass.plan.steps.iter().zip(pass.outcomes);
+    let configured = ran.all(|(planned, outcome)| *outcome == Outcome::Done || !limits(&planned.step));
+    let stopped = |finding: &Finding| finding.layer == Layer::Database && finding.app.is_none();
+    pass.plan.judged.contains(&Layer::Database)
+        && configured
+        && !pass.plan.held.iter().any(limits)
+        && !pass.plan.findings.iter().any(stopped)
 }
 
 fn phase(pass: Pass<'_>, problems: &[Problem], previous: Option<&TenantStatus>) -> Phase {
@@ -139,16 +139,19 @@ fn phase(pass: Pass<'_>, problems: &[Problem], previous: Option<&TenantStatus>) 
         .store
         .known()
         .is_some_and(|store| !store.ledger.records.is_empty())
-        || pass.plan.steps.iter().zip(pass.outcomes).any(|(planned, outcome)| {
-            matches!(planned.step, crate::step::Step::ReadBack { .. }) && *outcome == Outcome::Done
-        });
+        || pass
+            .plan
+            .steps
+            .iter()
+            .zip(pass.outcomes)
+            .any(|(planned, outcome)| matches!(planned.step, Step::ReadBack { .. }) && *outcome == Outcome::Done);
     if problems.is_empty() {
         Phase::Ready
     } else if has(Problem::needs_a_person) {
         Phase::Blocked
-    } else if has(|problem| problem.weight == Weight::Wrong || problem.weight == Weight::Unknown) && once_ready {
+    } else if has(|problem| problem.weight != Weight::Waiting || !problem.harmless) && once_ready {
         Phase::Degraded
-    } else if committed {
+    } else if committed || once_ready {
         Phase::Provisioning
     } else {
         Phase::Pending
@@ -186,7 +189,7 @@ fn events(pass: Pass<'_>, summary: &Summary, previous: Option<&TenantStatus>) ->
         })
         .collect();
     if summary.changed(previous) {
-        let warning = summary.truth() != Truth::True && !summary.is_waiting();
+        let warning = !summary.is_quiet();
         events.push(Event {
             warning,
             reason: summary.reason(),

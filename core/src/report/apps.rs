@@ -1,7 +1,7 @@
 //! The list of apps in the status: those that should be there, and those that were and are kept.
 
 use crate::{
-    api::{AppState, AppStatus},
+    api::{AppState, AppStatus, TenantStatus},
     cursor::Outcome,
     ledger::{Credential, Record},
     name::AppName,
@@ -12,11 +12,11 @@ use crate::{
 
 use super::{
     Pass,
-    problem::{Problem, Weight},
+    problem::{Problem, Weight, last_version},
 };
 
 /// One entry for each app that is desired or was ever issued a credential.
-pub(super) fn statuses(pass: Pass<'_>, problems: &[Problem]) -> Vec<AppStatus> {
+pub(super) fn statuses(pass: Pass<'_>, problems: &[Problem], previous: Option<&TenantStatus>) -> Vec<AppStatus> {
     let Some(store) = pass.observed.store.known() else {
         return Vec::new();
     };
@@ -31,16 +31,24 @@ pub(super) fn statuses(pass: Pass<'_>, problems: &[Problem]) -> Vec<AppStatus> {
     names.sort();
     names
         .into_iter()
-        .map(|app| status(pass, store, app, problems))
+        .map(|app| status(pass, store, app, problems, previous))
         .collect()
 }
 
-fn status(pass: Pass<'_>, store: &StoreView, app: &AppName, problems: &[Problem]) -> AppStatus {
-    let issued = store.ledger.newest(app);
+fn status(
+    pass: Pass<'_>,
+    store: &StoreView,
+    app: &AppName,
+    problems: &[Problem],
+    previous: Option<&TenantStatus>,
+) -> AppStatus {
     let version = match store.copy(app) {
         Presence::Ours(seen) => Some(seen.version.clone()),
+        // What create-only wrote is the first version.
         Presence::Absent if published_now(pass, app) => Some("1".into()),
-        Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
+        // The last version stays: it is how a later pass knows that there was once something to lose.
+        Presence::Absent | Presence::Unknown(_) => last_version(previous, app).cloned(),
+        Presence::Foreign(_) => None,
     };
     let mut status = AppStatus {
         name: app.to_string(),
@@ -50,12 +58,13 @@ fn status(pass: Pass<'_>, store: &StoreView, app: &AppName, problems: &[Problem]
         cache_user: None,
         parameter: Some(pass.desired.prefix.copy(&pass.desired.tenant, app)),
         version,
-        state: state(pass, app, problems),
+        state: AppState::Pending,
     };
-    match issued {
+    match store.ledger.newest(app) {
         Some((record, credential)) => describe(&mut status, record, credential),
         None => describe_committed(&mut status, pass, app),
     }
+    status.state = state(pass, app, problems, &status);
     status
 }
 
@@ -93,18 +102,27 @@ fn published_now(pass: Pass<'_>, name: &AppName) -> bool {
     })
 }
 
-fn state(pass: Pass<'_>, app: &AppName, problems: &[Problem]) -> AppState {
+fn state(pass: Pass<'_>, app: &AppName, problems: &[Problem], status: &AppStatus) -> AppState {
     if !pass.desired.apps.contains_key(app) {
         return AppState::Retained;
     }
-    let mut own = problems
-        .iter()
-        .filter(|problem| problem.app.as_ref().is_none_or(|found| found == app));
-    match own.clone().map(|problem| problem.weight).max() {
-        None => AppState::Ready,
-        Some(Weight::Wrong) if own.any(Problem::needs_a_person) => AppState::Blocked,
-        Some(Weight::Wrong | Weight::Unknown) => AppState::Degraded,
-        Some(Weight::Waiting) => AppState::Provisioning,
+    let published = status.version.is_some();
+    // What concerns the whole tenant concerns a published app only where it takes something from it, or stops everything.
+    let concerns = |problem: &&Problem| match &problem.app {
+        Some(found) => found == app,
+        None => !published || !problem.harmless || problem.weight == Weight::Unknown || problem.needs_a_person(),
+    };
+    let mut own = problems.iter().filter(concerns).peekable();
+    if own.peek().is_none() {
+        AppState::Ready
+    } else if own.any(Problem::needs_a_person) {
+        AppState::Blocked
+    } else if published {
+        AppState::Degraded
+    } else if status.record.is_some() {
+        AppState::Provisioning
+    } else {
+        AppState::Pending
     }
 }
 

@@ -47,6 +47,8 @@ pub(super) struct Summary {
     layers: Vec<(Layer, Standing)>,
     waiting: bool,
     stalled: bool,
+    /// Nobody has to look: all is well, under way, or suspended by a person.
+    quiet: bool,
 }
 
 const READY: &str = "Ready";
@@ -91,11 +93,13 @@ impl Summary {
             },
         };
         let stalled = problems.iter().any(Problem::needs_a_person);
+        let is_quiet = |it: &Problem| it.weight == Weight::Waiting || it.failure.reason == Reason::Suspended;
         Self {
             ready,
             layers,
             waiting: !problems.is_empty() && !stalled,
             stalled,
+            quiet: problems.iter().all(is_quiet),
         }
     }
 
@@ -123,6 +127,7 @@ impl Summary {
             layers: Layer::ALL.map(unjudged).into(),
             waiting: false,
             stalled: refusal.class != Class::Transient,
+            quiet: false,
         }
     }
 
@@ -130,10 +135,6 @@ impl Summary {
         self.layers
             .iter()
             .any(|(found, standing)| *found == layer && standing.flag)
-    }
-
-    pub(super) fn truth(&self) -> Truth {
-        self.ready.truth
     }
 
     pub(super) fn reason(&self) -> Reason {
@@ -144,8 +145,8 @@ impl Summary {
         self.ready.message.clone()
     }
 
-    pub(super) fn is_waiting(&self) -> bool {
-        self.waiting
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     /// Whether Ready now says something else than the last status did.

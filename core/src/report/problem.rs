@@ -1,11 +1,12 @@
 //! Everything that keeps a tenant from being Ready, gathered from the plan's findings and the steps' outcomes in one form.
 
 use crate::{
+    api::TenantStatus,
     cursor::Outcome,
     failure::{Class, Failure},
-    name::AppName,
-    observed::{Layer, Membership, Presence},
-    plan::FindingKind,
+    name::{AppName, CacheUser},
+    observed::{Layer, Presence},
+    plan::{Finding, FindingKind},
     reason::Reason,
     step::Step,
 };
@@ -46,7 +47,7 @@ impl Problem {
 }
 
 /// What stands between this tenant and Ready, worst first.
-pub(super) fn problems(pass: Pass<'_>) -> Vec<Problem> {
+pub(super) fn problems(pass: Pass<'_>, previous: Option<&TenantStatus>) -> Vec<Problem> {
     let findings = pass.plan.findings.iter().map(|finding| Problem {
         layer: finding.layer,
         app: finding.app.clone(),
@@ -56,26 +57,20 @@ pub(super) fn problems(pass: Pass<'_>) -> Vec<Problem> {
             FindingKind::Wrong => Weight::Wrong,
         },
         failure: finding.failure.clone(),
-        harmless: is_unpublished(pass, finding.app.as_ref()),
+        harmless: is_harmless(pass, previous, finding),
     });
-    let outcomes = pass
-        .plan
-        .steps
-        .iter()
-        .zip(pass.outcomes)
-        .filter_map(|(planned, outcome)| {
-            let step = &planned.step;
-            let (weight, failure) = weigh(pass, step, outcome)?;
-            let limits = matches!(step, Step::ConfigureLogin { .. });
-            let harmless = limits || is_unpublished(pass, step.app());
-            Some(Problem {
-                layer: step.layer(),
-                app: step.app().cloned(),
-                weight,
-                failure,
-                harmless,
-            })
-        });
+    let ran = pass.plan.steps.iter().map(|planned| &planned.step).zip(pass.outcomes);
+    let held = pass.plan.held.iter().map(|step| (step, &Outcome::Skipped));
+    let outcomes = ran.chain(held).filter_map(|(step, outcome)| {
+        let (weight, failure) = weigh(pass, step, outcome)?;
+        Some(Problem {
+            layer: step.layer(),
+            app: step.app().cloned(),
+            weight,
+            failure,
+            harmless: takes_nothing(pass, previous, step),
+        })
+    });
     let mut problems: Vec<Problem> = Vec::new();
     for problem in findings.chain(outcomes) {
         if !problems.contains(&problem) {
@@ -86,11 +81,60 @@ pub(super) fn problems(pass: Pass<'_>) -> Vec<Problem> {
     problems
 }
 
-fn is_unpublished(pass: Pass<'_>, app: Option<&AppName>) -> bool {
-    let (Some(app), Some(store)) = (app, pass.observed.store.known()) else {
-        return false;
-    };
-    matches!(store.copy(app), Presence::Absent)
+/// What concerns the ledger as a whole, or who may write now, takes nothing from the copies that stand.
+fn is_harmless(pass: Pass<'_>, previous: Option<&TenantStatus>, finding: &Finding) -> bool {
+    match &finding.app {
+        None => finding.layer == Layer::Store || finding.failure.reason == Reason::Locked,
+        Some(app) => !was_published(pass, previous, app),
+    }
+}
+
+/// Whether all that was ready is so still, though this step was not done.
+fn takes_nothing(pass: Pass<'_>, previous: Option<&TenantStatus>, step: &Step) -> bool {
+    match step {
+        Step::ConfigureLogin { .. }
+        | Step::CommitIssue(_)
+        | Step::CommitOpen { .. }
+        | Step::CommitVoid { .. }
+        | Step::FillRecord { .. }
+        | Step::ReadBack { .. } => true,
+        Step::JoinUserGroup { users } => !users.iter().any(|user| is_published(pass, user)),
+        Step::CreateGroups { .. }
+        | Step::CreateDatabase { .. }
+        | Step::SealDatabase { .. }
+        | Step::PrepareDatabase { .. } => false,
+        Step::CreateLogin { app, .. }
+        | Step::ProveLogin { app, .. }
+        | Step::CreateCacheUser { app, .. }
+        | Step::ProveCacheUser { app, .. }
+        | Step::Publish { app, .. } => !was_published(pass, previous, app),
+    }
+}
+
+/// Whether pods could ever read this app's credential: a copy stands there, or the last status still has its version.
+pub(super) fn was_published(pass: Pass<'_>, previous: Option<&TenantStatus>, app: &AppName) -> bool {
+    let copy = pass.observed.store.known().map(|store| store.copy(app));
+    let stands = copy.is_none_or(|copy| !matches!(copy, Presence::Absent));
+    stands || last_version(previous, app).is_some()
+}
+
+/// The version that the last status has of an app's copy.
+pub(super) fn last_version<'a>(previous: Option<&'a TenantStatus>, app: &AppName) -> Option<&'a String> {
+    let last = previous?.apps.iter().find(|last| last.name == app.as_str())?;
+    last.version.as_ref()
+}
+
+fn is_published(pass: Pass<'_>, user: &CacheUser) -> bool {
+    let copies = pass
+        .observed
+        .store
+        .known()
+        .into_iter()
+        .flat_map(|store| store.copies.values());
+    copies.into_iter().any(|copy| match copy {
+        Presence::Ours(seen) => seen.copy.cache.as_ref().is_some_and(|cache| cache.username == *user),
+        Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => false,
+    })
 }
 
 fn weigh(pass: Pass<'_>, step: &Step, outcome: &Outcome) -> Option<(Weight, Failure)> {
@@ -109,10 +153,7 @@ fn weigh(pass: Pass<'_>, step: &Step, outcome: &Outcome) -> Option<(Weight, Fail
 /// A refused login is drift only where everything else says that it should have worked.
 fn refused(pass: Pass<'_>, step: &Step, failure: &Failure) -> (Weight, Failure) {
     if let Step::ProveCacheUser { app, user, .. } = step {
-        let settled = pass.observed.cache.known().is_some_and(|view| {
-            view.group_busy.is_none()
-                && matches!(view.user(user), Presence::Ours(seen) if seen.membership == Membership::Member && seen.pending.is_none())
-        });
+        let settled = pass.observed.is_settled(user);
         let seen_before = pass.observed.recall.refusals.get(app).copied().unwrap_or(0) > 0;
         if !(settled && seen_before) {
             let message = format!("the cache does not know {user} yet; asking again");

@@ -11,7 +11,7 @@ use ramparts_core::{
     ledger::{Body, CacheCredential, Credential, Record},
     mark::Mark,
     name::{Access, AppName, RecordNo, RoleName},
-    observed::{CacheUserSeen, CopySeen, DatabaseSeen, LoginSeen, Membership, Presence},
+    observed::{CacheUserSeen, CopySeen, DatabaseSeen, LoginSeen, Membership, Observed, Presence},
     plan::{Plan, plan},
     published::PublishedCopy,
     reason::Reason,
@@ -203,9 +203,11 @@ impl World {
     }
 
     fn apply_to_database(&mut self, desired: &Desired, step: &Step) -> Outcome {
-        if self.database_fault.is_some() {
+        if let Some(fault) = &self.database_fault {
             assert!(!step.writes(), "law 3: {step}");
-            return unreachable(step);
+            if fault.reason == Reason::DatabaseUnreachable {
+                return unreachable(step);
+            }
         }
         let view = &mut self.database;
         match step {
@@ -305,9 +307,11 @@ impl World {
     }
 
     fn apply_to_cache(&mut self, desired: &Desired, step: &Step) -> Outcome {
-        if self.cache_fault.is_some() {
+        if let Some(fault) = &self.cache_fault {
             assert!(!step.writes(), "law 3: {step}");
-            return unreachable(step);
+            if fault.reason == Reason::CacheUnreachable {
+                return unreachable(step);
+            }
         }
         match step {
             Step::CreateCacheUser { app, record, user } => {
@@ -357,6 +361,18 @@ impl World {
             Outcome::Done
         }
     }
+}
+
+/// What is said of a plan with those outcomes.
+pub fn finish(wish: &Wish, observed: &Observed, plan: &Plan, outcomes: &[Outcome], at: Timestamp) -> Report {
+    let desired = &wish.desired();
+    let pass = Pass {
+        desired,
+        observed,
+        plan,
+        outcomes,
+    };
+    report(pass, wish.tenant.status.as_ref(), at)
 }
 
 fn own_mark(desired: &Desired, app: Option<&AppName>, record: RecordNo, layout: Option<u32>) -> Mark {
