@@ -29,6 +29,8 @@ struct Standing {
     /// The operator has that role's rights, and may act as it.
     member: bool,
     workplace: Option<Workplace>,
+    /// Roles that bear our mark and that the operator may not administer.
+    estranged: Vec<String>,
     /// Databases of others that anybody may enter.
     doors: Vec<String>,
 }
@@ -41,7 +43,8 @@ struct Workplace {
     public: bool,
 }
 
-/// `$1` the workplace, `$2` the owner of databases. Memberships before 16 are inherited only by a role that inherits at all.
+/// `$1` the workplace, `$2` the owner of databases, `$3` how our marks begin. Memberships before 16 are inherited only by a role that
+/// inherits at all. ADMIN is looked up edge by edge: asking `pg_has_role` for it walks all of the operator's memberships every time.
 const STANDING: &str = "
 SELECT json_build_object(
     'recovery', pg_is_in_recovery(),
@@ -58,6 +61,12 @@ SELECT json_build_object(
         'marked', shobj_description(oid, 'pg_database') IS NOT NULL,
         'public', EXISTS (SELECT FROM aclexplode(coalesce(datacl, acldefault('d', datdba))) WHERE grantee = 0)
     ) FROM pg_database WHERE datname = $1),
+    'estranged', (SELECT coalesce(json_agg(ours.rolname ORDER BY ours.rolname), '[]')
+        FROM pg_roles AS ours, pg_roles AS us
+        WHERE us.rolname = current_user AND NOT us.rolsuper
+          AND ours.oid IN (SELECT objoid FROM pg_shdescription
+                           WHERE classoid = 'pg_authid'::regclass AND starts_with(description, $3))
+          AND NOT EXISTS (SELECT FROM pg_auth_members WHERE roleid = ours.oid AND member = us.oid AND admin_option)),
     'doors', (SELECT coalesce(json_agg(datname ORDER BY datname), '[]') FROM pg_database
         WHERE datallowconn AND datdba NOT IN (SELECT oid FROM pg_roles WHERE rolname = $2)
           AND EXISTS (SELECT FROM aclexplode(coalesce(datacl, acldefault('d', datdba)))
@@ -89,6 +98,7 @@ impl Server {
         if !standing.member && matches!(side, ServerSide::Enrolling(_) | ServerSide::Enrolled(_)) {
             return Err(inner.not_a_member(&owner, session.version));
         }
+        inner.warn_of_estranged(&standing);
         Ok(side)
     }
 
@@ -200,8 +210,11 @@ impl Inner {
             "MEMBER"
         };
         let owner = RoleName::databases_owner();
-        let owner = owner.as_str();
-        let parameters: [Parameter<'_>; 2] = [(&WORKPLACE, Type::NAME), (&owner, Type::NAME)];
+        let (owner, begins) = (
+            owner.as_str(),
+            format!("ramparts v1 installation={} ", self.installation),
+        );
+        let parameters: [Parameter<'_>; 3] = [(&WORKPLACE, Type::NAME), (&owner, Type::NAME), (&begins, Type::TEXT)];
         let rows = session
             .rows(deed, &STANDING.replace("{assume}", assume), &parameters)
             .await?;
@@ -271,6 +284,19 @@ impl Inner {
                 &sql,
             )
             .await
+    }
+
+    /// They work, and nothing rests on changing them until somebody wants to: so this is a warning.
+    fn warn_of_estranged(&self, standing: &Standing) {
+        if let Some(one) = standing.estranged.first() {
+            tracing::warn!(
+                server = %self.name,
+                roles = standing.estranged.len(),
+                "{} may not administer roles of ours, as after an upgrade; an administrator can run for each: GRANT {one} TO {} WITH ADMIN OPTION",
+                self.user,
+                self.user,
+            );
+        }
     }
 
     /// As after an upgrade to 16 of a server where the role was not created with ADMIN for the operator.

@@ -143,9 +143,6 @@ fn database(whose: Whose<'_>, row: &DatabaseRow) -> Presence<DatabaseSeen> {
 fn group(whose: Whose<'_>, row: &RoleRow) -> Presence<()> {
     match whose.read(row.comment.as_deref()) {
         Presence::Ours(mark) if mark.app.is_some() => Presence::Foreign(format!("it bears the mark {mark}")),
-        Presence::Ours(_) if row.can_login => {
-            Presence::Foreign("it was allowed to log in, which no group of ours is".into())
-        }
         Presence::Ours(_) => Presence::Ours(()),
         Presence::Foreign(what) => Presence::Foreign(what),
         Presence::Unknown(failure) => Presence::Unknown(failure),

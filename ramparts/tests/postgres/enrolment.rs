@@ -209,6 +209,32 @@ async fn an_admin_that_an_upgrade_took_its_membership_from_is_told_how_to_get_it
     );
 }
 
+/// A server that was told to be a replica, of nothing.
+async fn a_replica_is_neither_looked_at_nor_written_to(version: Version) {
+    let blank = blank(version).await;
+    blank.server.mark_enrolling(ID).await.unwrap();
+    blank.server.confirm_enrolled(ID).await.unwrap();
+    let signal = blank.postgres.socket_folder().join("data/standby.signal");
+    fs::write(&signal, "").unwrap();
+    blank.postgres.restart().await.unwrap();
+    let failures = [
+        blank.server.enrolment().await.map(drop),
+        look(&blank, ID).await,
+        blank.server.confirm_enrolled(ID).await,
+        blank.server.mark_enrolling(ID).await,
+    ];
+    fs::remove_file(signal).unwrap();
+    blank.postgres.restart().await.unwrap();
+    for failure in failures.map(Result::unwrap_err) {
+        assert_eq!(
+            kind(&failure),
+            (Class::Transient, Reason::DatabaseUnreachable),
+            "{failure}"
+        );
+    }
+    look(&blank, ID).await.unwrap();
+}
+
 async fn a_server_that_takes_no_writes_is_tried_again(version: Version) {
     let blank = blank(version).await;
     blank
@@ -293,6 +319,7 @@ on_every_release! {
     a_server_with_another_id_is_not_looked_at
     an_admin_that_lacks_a_right_is_told_which
     an_admin_that_an_upgrade_took_its_membership_from_is_told_how_to_get_it_back
+    a_replica_is_neither_looked_at_nor_written_to
     a_server_that_takes_no_writes_is_tried_again
     the_admins_password_is_read_again_at_each_connection
     the_operators_sessions_are_bounded_and_trust_no_ones_names

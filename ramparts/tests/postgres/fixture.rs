@@ -26,7 +26,11 @@ use ramparts_core::{
 };
 use rand::distr::{Alphanumeric, SampleString};
 use sandbox::{Postgres, Stack, Version, postgres::ADMIN};
-use tokio::sync::{Mutex, MutexGuard, OnceCell};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::{Mutex, MutexGuard, OnceCell, watch},
+};
 use tokio_postgres::{Client, error::SqlState};
 
 pub const ID: &str = "5f0c-9a";
@@ -248,6 +252,45 @@ impl Tenant {
     pub fn log(&self) -> PathBuf {
         self.stack.postgres.log()
     }
+}
+
+/// The same server at another address, whose answers can be held back.
+pub struct Proxy {
+    pub port: u16,
+    pub stall: watch::Sender<bool>,
+}
+
+impl Proxy {
+    pub async fn start(address: &'static str, port: u16) -> Self {
+        let listener = TcpListener::bind((address, 0)).await.unwrap();
+        let proxy = Self {
+            port: listener.local_addr().unwrap().port(),
+            stall: watch::Sender::new(false),
+        };
+        let stalled = proxy.stall.subscribe();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let server = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+                tokio::spawn(forward(client, server, stalled.clone()));
+            }
+        });
+        proxy
+    }
+}
+
+async fn forward(client: TcpStream, server: TcpStream, mut stalled: watch::Receiver<bool>) {
+    let ((mut ask, mut hear), (mut answers, mut asked)) = (client.into_split(), server.into_split());
+    let asking = async { drop(tokio::io::copy(&mut ask, &mut asked).await) };
+    let answering = async {
+        let mut buffer = vec![0; 8192];
+        while let Ok(read @ 1..) = answers.read(&mut buffer).await {
+            if stalled.wait_for(|stalled| !stalled).await.is_err() || hear.write_all(&buffer[..read]).await.is_err() {
+                break;
+            }
+        }
+    };
+    // Whichever side ends, both connections go.
+    tokio::select! { () = asking => {}, () = answering => {} }
 }
 
 /// One value, as text.

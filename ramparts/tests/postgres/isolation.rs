@@ -4,7 +4,7 @@ use ramparts_core::name::Access;
 use sandbox::Version;
 use tokio_postgres::error::SqlState;
 
-use crate::fixture::{first, provisioned, refusal, tenant};
+use crate::fixture::{LAYOUT, first, provisioned, refusal, tenant};
 
 async fn a_tenant_enters_no_database_but_its_own(version: Version) {
     let (one, other) = (
@@ -107,7 +107,29 @@ async fn a_tenant_cannot_undo_what_protects_it(version: Version) {
     }
 }
 
+/// Things of a tenant's own, under the names that the operator uses inside its database, and an operator's session that could meet them.
+async fn nothing_of_a_tenant_runs_as_the_operator(version: Version) {
+    let tenant = provisioned(version, "trapper").await;
+    let traps = "CREATE FUNCTION public.shobj_description(oid, name) RETURNS text LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'trapped %', current_user; END $$;
+        CREATE FUNCTION public.shobj_description(oid, unknown) RETURNS text LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'trapped %', current_user; END $$;
+        CREATE VIEW public.pg_roles AS SELECT 0::oid AS oid, 'x'::name AS rolname;
+        CREATE VIEW public.pg_database AS SELECT 0::oid AS oid, 'x'::name AS datname, 0::oid AS datdba;
+        GRANT ALL ON ALL TABLES IN SCHEMA public TO PUBLIC; GRANT EXECUTE ON ALL ROUTINES IN SCHEMA public TO PUBLIC";
+    let traps = traps.replace("oid, unknown", "oid, text");
+    tenant.session(Access::Owner).await.batch_execute(&traps).await.unwrap();
+    let mut lock = tenant.lock().await;
+    lock.prepare_database(&tenant.name, &tenant.database(), first(), LAYOUT + 1)
+        .await
+        .unwrap();
+    lock.release().await;
+    let log = String::from_utf8_lossy(&std::fs::read(tenant.log()).unwrap()).into_owned();
+    assert!(!log.contains("trapped ramparts"));
+}
+
 on_every_release! {
+    nothing_of_a_tenant_runs_as_the_operator
     a_tenant_enters_no_database_but_its_own
     nobody_enters_a_database_that_is_not_closed_to_others_yet
     a_tenant_cannot_undo_what_protects_it

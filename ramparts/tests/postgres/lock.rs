@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ramparts_core::{failure::Class, name::Access, observed::Presence, reason::Reason};
 use sandbox::Version;
 
-use crate::fixture::{kind, provisioned, tenant};
+use crate::fixture::{Proxy, kind, open, provisioned, settings, tenant};
 
 async fn two_passes_cannot_hold_one_tenants_lock(version: Version) {
     let (one, same, other) = (
@@ -75,6 +75,35 @@ async fn a_lock_lost_on_the_way_is_noticed_before_the_second_session_writes(vers
     assert_eq!(tenant.look().await, before, "layout 2 was not written");
 }
 
+async fn a_call_that_was_given_up_on_ends_its_session_and_its_lock(version: Version) {
+    let tenant = tenant(version, "given-up").await;
+    let proxy = Proxy::start("127.0.0.1", tenant.stack.postgres.port()).await;
+    let mut settings = settings(tenant.stack, &tenant.stack.postgres);
+    settings.endpoint.port = proxy.port;
+    let server = open(&settings).unwrap();
+    let mut lock = server.lock(&tenant.name).await.unwrap();
+    proxy.stall.send_replace(true);
+    let failure = tenant.make_groups(&mut lock).await.unwrap_err();
+    assert_eq!(
+        kind(&failure),
+        (Class::Transient, Reason::DatabaseUnreachable),
+        "{failure}"
+    );
+    assert!(failure.message.contains("did not answer"), "{failure}");
+    proxy.stall.send_replace(false);
+    let begun = Instant::now();
+    let failure = tenant.make_groups(&mut lock).await.unwrap_err();
+    assert_eq!(
+        kind(&failure),
+        (Class::Transient, Reason::DatabaseUnreachable),
+        "answers come again, but not to it"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    lock.release().await;
+    tenant.lock().await.release().await;
+    assert_eq!(tenant.look().await.group(Access::Owner), &Presence::Absent);
+}
+
 async fn a_lock_is_for_one_tenant(version: Version) {
     let (tenant, other) = (tenant(version, "mine").await, tenant(version, "yours").await);
     let mut lock = tenant.lock().await;
@@ -112,6 +141,7 @@ on_every_release! {
     two_passes_cannot_hold_one_tenants_lock
     a_lost_lock_is_a_failed_write
     a_lock_lost_on_the_way_is_noticed_before_the_second_session_writes
+    a_call_that_was_given_up_on_ends_its_session_and_its_lock
     a_lock_is_for_one_tenant
     looks_and_locks_share_one_session
     a_kept_session_that_died_is_replaced_without_a_failure

@@ -176,6 +176,12 @@ async fn an_app_can_do_what_its_access_says(version: Version) {
     ] {
         assert_eq!(refusal(&reader, sql).await, SqlState::INSUFFICIENT_PRIVILEGE, "{sql}");
     }
+    let strangers = "SELECT count(*)::text FROM pg_proc, aclexplode(proacl) WHERE proname = 'twice' AND grantee = 0";
+    assert_eq!(
+        text(&owner, strangers).await.as_deref(),
+        Some("0"),
+        "PUBLIC runs nothing of the tenant's"
+    );
     writer.batch_execute("DELETE FROM orders").await.unwrap();
     owner
         .batch_execute("DROP TABLE orders; DROP SCHEMA billing CASCADE")
@@ -329,7 +335,17 @@ async fn a_login_whose_group_is_gone_is_not_half_made(version: Version) {
     assert_eq!(tenant.look().await.logins, BTreeMap::<RoleName, _>::default());
 }
 
+async fn many_tenants_are_made_at_once(version: Version) {
+    let names: Vec<String> = (0..8).map(|number| format!("crowd-{number}")).collect();
+    let tenants = futures::future::join_all(names.iter().map(|name| provisioned(version, name))).await;
+    for tenant in &tenants {
+        tenant.prove(Access::ReadOnly).await.unwrap();
+        assert_eq!(tenant.look().await.database, database(tenant, Some(LAYOUT)));
+    }
+}
+
 on_every_release! {
+    many_tenants_are_made_at_once
     every_step_is_seen_by_the_next_look
     what_exists_is_not_made_again_and_not_changed
     an_app_can_do_what_its_access_says

@@ -14,7 +14,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::fixture::{kind, open, password, provisioned, settings, tenant, text};
+use crate::fixture::{Proxy, kind, open, password, provisioned, settings, tenant, text};
 
 /// Both ways in: the operator's own, and that of a proof.
 async fn refusals(settings: &Database) -> [Failure; 2] {
@@ -59,7 +59,7 @@ async fn a_server_under_another_name_is_refused(version: Version) {
     // The machine's own name for the loopback address, which no certificate of the stack has.
     settings.endpoint = Endpoint {
         host: "127.0.0.2".into(),
-        port: proxy(stack.postgres.port()).await,
+        port: Proxy::start("127.0.0.2", stack.postgres.port()).await.port,
     };
     for failure in refusals(&settings).await {
         assert_eq!(
@@ -72,21 +72,6 @@ async fn a_server_under_another_name_is_refused(version: Version) {
             "{failure}"
         );
     }
-}
-
-/// The same server under another address.
-async fn proxy(port: u16) -> u16 {
-    let listener = TcpListener::bind(("127.0.0.2", 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        while let Ok((mut client, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let mut server = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-                drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
-            });
-        }
-    });
-    address.port()
 }
 
 /// A server without TLS hears the question for it, and then nothing.
