@@ -55,6 +55,9 @@ spelled() {
     printf '%s' "$text"
 }
 
+# How far something has come, on a line that is gone when it is done. Only for a person who watches.
+progress() { [ ! -t 1 ] || printf '\r\e[K%s' "${1:+   $DIM$1$PLAIN}"; }
+
 # ---- claims
 
 # Everything that the story claims passes here, and has been checked by then.
