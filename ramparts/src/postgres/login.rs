@@ -78,22 +78,27 @@ impl TenantLock {
         login: &RoleName,
         changes: &LoginChanges,
     ) -> Result<(), Failure> {
-        let mut sql = String::new();
+        let mut sql = Vec::new();
         if let Some(connections) = changes.connections {
-            sql += &format!(
+            sql.push(format!(
                 "ALTER ROLE {} CONNECTION LIMIT {connections};\n",
                 identifier(login.as_str())
-            );
+            ));
         }
-        for (name, value) in &changes.set {
-            sql += &sets(database, login, name, value);
-        }
-        for name in &changes.reset {
-            sql += &format!("{} RESET {};\n", settings_of(database, login), parameter(name));
-        }
-        if let Some(group) = &changes.join {
-            sql += &self.session.joins(login, group);
-        }
+        sql.extend(
+            changes
+                .set
+                .iter()
+                .map(|(name, value)| sets(database, login, name, value)),
+        );
+        let settings = settings_of(database, login);
+        sql.extend(
+            changes
+                .reset
+                .iter()
+                .map(|name| format!("{settings} RESET {};\n", parameter(name))),
+        );
+        sql.extend(changes.join.iter().map(|group| self.session.joins(login, group)));
         let doing = format!("configuring login {login} on server {}", self.server.name);
         let deed = Deed {
             operation: "configure-login",
@@ -103,7 +108,7 @@ impl TenantLock {
         let whose = self.server.whose(&self.tenant);
         let mut guards = vec![Guard::Login(whose, login), Guard::Database(whose, database)];
         guards.extend(changes.join.iter().map(|group| Guard::Group(whose, group)));
-        self.session.transact(deed, &guards, &sql).await
+        self.session.transact(deed, &guards, &sql.concat()).await
     }
 }
 

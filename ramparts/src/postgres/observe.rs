@@ -77,22 +77,18 @@ impl Inner {
             );
             return Err(Failure::transient(Reason::DatabaseUnreachable, message));
         }
-        match enrol::side(&self.installation, catalog.enrolment.as_deref()) {
-            ServerSide::Enrolled(found) if found == id => Ok(()),
-            other => {
-                let found = match other {
-                    ServerSide::Absent => "it was never enrolled".to_owned(),
-                    ServerSide::Enrolling(found) => format!("its enrolment as {found} is unfinished"),
-                    ServerSide::Enrolled(found) => format!("it is enrolled as {found}"),
-                    ServerSide::Foreign(what) => what,
-                };
-                let message = format!(
-                    "server {} is not the one that the store knows as {id}: {found}",
-                    self.name
-                );
-                Err(Failure::blocked(Reason::NotEnrolled, message))
-            }
-        }
+        let found = match enrol::side(&self.installation, catalog.enrolment.as_deref()) {
+            ServerSide::Enrolled(found) if found == id => return Ok(()),
+            ServerSide::Enrolled(found) => format!("it is enrolled as {found}"),
+            ServerSide::Enrolling(found) => format!("its enrolment as {found} is unfinished"),
+            ServerSide::Foreign(what) => what,
+            ServerSide::Absent => "it was never enrolled".to_owned(),
+        };
+        let message = format!(
+            "server {} is not the one that the store knows as {id}: {found}",
+            self.name
+        );
+        Err(Failure::blocked(Reason::NotEnrolled, message))
     }
 }
 

@@ -18,7 +18,7 @@ use super::{Inner, failure::failure, guard::Guard};
 use crate::gate::{Call, Gate};
 
 /// How long the one kept session may stay unused.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_mins(1);
 
 pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
 

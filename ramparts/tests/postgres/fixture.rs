@@ -217,10 +217,12 @@ impl Tenant {
 
     /// A login of ours as the catalog shows it.
     pub async fn seen(&self, access: Access) -> LoginSeen {
-        match self.look().await.login(&self.login(access)) {
-            Presence::Ours(seen) => seen.clone(),
-            other => panic!("{other:?}"),
-        }
+        let view = self.look().await;
+        let found = view.login(&self.login(access));
+        let Presence::Ours(seen) = found else {
+            panic!("{found:?}")
+        };
+        seen.clone()
     }
 
     pub async fn prove(&self, access: Access) -> Result<(), Failure> {
