@@ -11,7 +11,9 @@ use std::{
 
 use crate::gate::Call;
 
-static CALLS: AtomicU64 = AtomicU64::new(0);
+/// Calls run side by side, so those that began and those that came back are counted apart.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+static DONE: AtomicU64 = AtomicU64::new(0);
 static KILL_BEFORE: LazyLock<Option<u64>> = LazyLock::new(|| number("RAMPARTS_CHAOS_KILL_BEFORE"));
 static KILL_AFTER: LazyLock<Option<u64>> = LazyLock::new(|| number("RAMPARTS_CHAOS_KILL_AFTER"));
 static MUTANT: LazyLock<Option<String>> = LazyLock::new(|| env::var("RAMPARTS_CHAOS_MUTANT").ok());
@@ -22,7 +24,7 @@ fn number(variable: &str) -> Option<u64> {
 
 /// A call is about to be made.
 pub fn before(call: &Call<'_>) {
-    let next = CALLS.load(Ordering::SeqCst) + 1;
+    let next = BEGUN.fetch_add(1, Ordering::SeqCst) + 1;
     if *KILL_BEFORE == Some(next) {
         die("before", next, call);
     }
@@ -30,7 +32,7 @@ pub fn before(call: &Call<'_>) {
 
 /// A call came back.
 pub fn after(call: &Call<'_>) {
-    let done = CALLS.fetch_add(1, Ordering::SeqCst) + 1;
+    let done = DONE.fetch_add(1, Ordering::SeqCst) + 1;
     if *KILL_AFTER == Some(done) {
         die("after", done, call);
     }
