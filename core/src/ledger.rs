@@ -252,3 +252,8 @@ pub enum Claim {
         at: RecordNo,
     },
 }
+
+/// A record's time: the second that has begun, so that no record is ever from the future.
+pub fn whole_seconds(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
+}

@@ -3,7 +3,7 @@
 
 use crate::{
     failure::Failure,
-    ledger::{Claim, CredentialNames, IssueDraft, Placement},
+    ledger::{Claim, CredentialNames, IssueDraft, Placement, whole_seconds},
     name::{AppName, RecordNo},
     observed::{Layer, Presence, StoreView},
     reason::Reason,
@@ -178,7 +178,7 @@ impl Draft<'_> {
         let mut draft = IssueDraft {
             number,
             uid: self.desired.uid.clone(),
-            at: self.now.round(jiff::Unit::Second).unwrap_or(self.now),
+            at: whole_seconds(self.now),
             placement: placement.clone(),
             apps: std::collections::BTreeMap::new(),
         };

@@ -8,7 +8,7 @@ use ramparts_core::{
     acl::CacheProfile,
     cursor::Outcome,
     failure::Failure,
-    ledger::{Body, CacheCredential, Credential, IssueDraft, Record},
+    ledger::{Body, CacheCredential, Credential, IssueDraft, Record, whole_seconds},
     name::{Access, AppName, RecordNo, RoleName},
     observed::Presence,
     published::PublishedCopy,
@@ -185,6 +185,5 @@ fn lost(number: RecordNo) -> Failure {
 }
 
 fn now() -> Timestamp {
-    let now = Timestamp::now();
-    now.round(jiff::Unit::Second).unwrap_or(now)
+    whole_seconds(Timestamp::now())
 }
