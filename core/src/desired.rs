@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     acl::CacheProfile,
-    api::{DeletionPolicy, Tenant, TenantSpec},
+    api::{Condition, DeletionPolicy, Tenant, TenantSpec, TenantStatus},
     failure::Failure,
     ledger::{CredentialNames, Placement},
     name::{
@@ -111,8 +111,7 @@ pub fn desire(tenant: &Tenant, settings: &Settings) -> Result<Desired, Failure> 
                         .and_then(|cache| TargetName::parse(cache).ok()),
                 })
             }),
-        // A flag comes and goes; the version of a copy, once written, stays in the status until the copy is there again.
-        once_ready: status.is_some_and(|status| status.db_ready || status.apps.iter().any(|app| app.version.is_some())),
+        once_ready: status.is_some_and(remembers_a_database),
         suspend: spec.suspend.unwrap_or(false),
         unsupported: unsupported(spec),
         prefix: settings.credentials.prefix.clone(),
@@ -129,6 +128,13 @@ pub fn desire(tenant: &Tenant, settings: &Settings) -> Result<Desired, Failure> 
             .collect(),
         tenant: name,
     })
+}
+
+/// Whether a status knows of a database. A flag comes and goes: the version of a copy stays until there is a copy again, and a database
+/// that was reported lost stays lost until it is there again.
+fn remembers_a_database(status: &TenantStatus) -> bool {
+    let lost = |condition: &Condition| condition.reason == Reason::DatabaseLost.as_str();
+    status.db_ready || status.apps.iter().any(|app| app.version.is_some()) || status.conditions.iter().any(lost)
 }
 
 /// A broken name, in the words of the vocabulary.

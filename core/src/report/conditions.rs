@@ -106,15 +106,9 @@ impl Summary {
     /// A refused manifest says nothing about the layers: they keep what they had.
     pub(super) fn refused(refusal: &Failure, previous: Option<&TenantStatus>) -> Self {
         let unjudged = |layer| {
-            let flag = last_flag(layer, previous);
             (
                 layer,
-                Standing {
-                    truth: Truth::Unknown,
-                    flag,
-                    reason: refusal.reason,
-                    message: refusal.message.clone(),
-                },
+                unjudged(layer, previous, refusal.reason, refusal.message.clone()),
             )
         };
         Self {
@@ -172,7 +166,7 @@ impl Summary {
             last_transition_time: last(kind)
                 .filter(|condition| condition.status == truth.as_str())
                 .map_or_else(
-                    || Time(now.round(jiff::Unit::Second).unwrap_or(now)),
+                    || Time(crate::ledger::whole_seconds(now)),
                     |it| it.last_transition_time.clone(),
                 ),
         };
@@ -206,12 +200,7 @@ fn standing(pass: Pass<'_>, layer: Layer, problems: &[Problem], previous: Option
             Some(problem) => (problem.failure.reason, problem.failure.message.clone()),
             None => (Reason::Provisioning, "not looked at yet".into()),
         };
-        return Standing {
-            truth: Truth::Unknown,
-            flag: last,
-            reason,
-            message,
-        };
+        return unjudged(layer, previous, reason, message);
     }
     match worst {
         None => Standing {
@@ -229,6 +218,25 @@ fn standing(pass: Pass<'_>, layer: Layer, problems: &[Problem], previous: Option
             reason: worst.failure.reason,
             message: message(own.iter().copied(), pass),
         },
+    }
+}
+
+/// A layer about which nothing was said keeps its flag. A database that was last seen to be lost is lost still: the status may be all
+/// that remembers it.
+fn unjudged(layer: Layer, previous: Option<&TenantStatus>, reason: Reason, message: String) -> Standing {
+    let last = previous.and_then(|status| {
+        let mut conditions = status.conditions.iter();
+        conditions.find(|it| it.type_ == condition_type(layer) && it.reason == Reason::DatabaseLost.as_str())
+    });
+    let (reason, message) = match last {
+        Some(last) => (Reason::DatabaseLost, last.message.clone()),
+        None => (reason, message),
+    };
+    Standing {
+        truth: Truth::Unknown,
+        flag: last_flag(layer, previous),
+        reason,
+        message,
     }
 }
 
