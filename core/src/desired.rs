@@ -11,6 +11,7 @@ use crate::{
         Access, AppName, CacheUser, DatabaseName, Installation, KeyPrefix, NameError, NameErrorKind, PlanName,
         RecordNo, RoleName, Short, StorePrefix, TargetName, TenantName,
     },
+    observed::StoreView,
     published::Whereabouts,
     reason::Reason,
     settings::{Endpoint, Settings, Tier},
@@ -286,6 +287,25 @@ impl Desired {
     /// The tenant's database.
     pub fn database(&self) -> DatabaseName {
         DatabaseName::of(&self.tenant)
+    }
+
+    /// The names under which this tenant's things are looked for, each once: those that were issued, those that a lost record may have
+    /// given, and those that a new app would get, to see whether they are free.
+    pub fn names_to_look_for(&self, store: &StoreView) -> Vec<CredentialNames> {
+        let ledger = &store.ledger;
+        let highest = store.numbers().max();
+        let missing = ledger.missing(highest);
+        let next = highest.map_or(Some(RecordNo::FIRST), RecordNo::next);
+        let issued = ledger.apps().into_iter().filter_map(|app| ledger.newest(app));
+        let mut wanted: Vec<CredentialNames> = issued.map(|(_, credential)| credential.names()).collect();
+        for (name, app) in &self.apps {
+            let fresh = next.filter(|_| ledger.newest(name).is_none());
+            for number in missing.iter().copied().chain(fresh) {
+                let names = app.names(&self.installation, &self.tenant, number).ok();
+                wanted.extend(names.filter(|names| !wanted.contains(names)));
+            }
+        }
+        wanted
     }
 
     /// Where this tenant lives: as the ledger says; else as pinned, hinted, or the first that the settings name.

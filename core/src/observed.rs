@@ -199,15 +199,8 @@ impl Observed {
     /// The highest record number seen in any layer.
     pub fn highest(&self) -> Option<RecordNo> {
         let store = self.store.known();
-        let records = store.into_iter().flat_map(|store| store.ledger.records.keys().copied());
-        let copies = store
-            .into_iter()
-            .flat_map(|store| store.copies.values())
-            .filter_map(|copy| match copy {
-                Presence::Ours(seen) => Some(seen.copy.record),
-                Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
-            });
-        records.chain(copies).chain(self.marks().map(|mark| mark.record)).max()
+        let stored = store.into_iter().flat_map(StoreView::numbers);
+        stored.chain(self.marks().map(|mark| mark.record)).max()
     }
 
     /// Everything that could not be read: whole layers, and single objects with the app that they belong to, where that is known.
@@ -326,6 +319,15 @@ impl CacheView {
 }
 
 impl StoreView {
+    /// Every number that a record or a copy names.
+    pub fn numbers(&self) -> impl Iterator<Item = RecordNo> {
+        let copies = self.copies.values().filter_map(|copy| match copy {
+            Presence::Ours(seen) => Some(seen.copy.record),
+            Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
+        });
+        self.ledger.records.keys().copied().chain(copies)
+    }
+
     /// The copy of that app.
     pub fn copy(&self, app: &AppName) -> &Presence<CopySeen> {
         self.copies.get(app).unwrap_or(&Presence::Absent)

@@ -146,7 +146,7 @@ async fn pass(name: &str, operator: &Operator, setup: &Setup) -> Result<Next, Fa
         memory: &operator.memory,
         metrics: &operator.metrics,
     };
-    let result = reconcile(name, &context).await;
+    let result = Box::pin(reconcile(name, &context)).await;
     if let Err(failure) = &result {
         operator.metrics.failed(failure);
         match failure.class {

@@ -13,12 +13,11 @@ use crate::{aws::Ssm, chaos::mutant, live::LiveSession};
 /// `patches-status-in-parts`: applies only a part of the status, as two handlers with one field manager do; what a part leaves out is
 /// removed by the API server.
 pub fn patch_in_parts(mut patch: Value) -> Value {
-    if mutant("patches-status-in-parts") {
-        if let Some(status) = patch.get_mut("status").and_then(Value::as_object_mut) {
-            if status.get("dbReady") == Some(&json!(true)) {
-                status.remove("redisReady");
-            }
-        }
+    if mutant("patches-status-in-parts")
+        && let Some(status) = patch.get_mut("status").and_then(Value::as_object_mut)
+        && status.get("dbReady") == Some(&json!(true))
+    {
+        status.remove("redisReady");
     }
     patch
 }

@@ -166,7 +166,7 @@ async fn execute<S: Session>(plan: &Plan, session: &mut S, metrics: &Metrics) ->
         metrics.stepped(&planned.step, &outcome);
         match &outcome {
             Outcome::Done if planned.step.writes() => {
-                tracing::info!(step = %planned.step, because = planned.because, "done")
+                tracing::info!(step = %planned.step, because = planned.because, "done");
             }
             Outcome::Done | Outcome::Skipped => {}
             Outcome::Pending(reason, message) => tracing::info!(step = %planned.step, %reason, message, "pending"),

@@ -16,7 +16,9 @@ use crate::aws::hush;
 /// Starts logging to standard error.
 pub fn start(json: bool) {
     let chosen = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,kube_runtime=warn"));
-    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let lines = fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
     let lines = if json {
         lines.json().flatten_event(true).boxed()
     } else {

@@ -20,7 +20,15 @@ struct Row {
 
 async fn define(cluster: &Cluster, definition: &str) {
     cluster.apply(definition).await.unwrap();
-    cluster.kubectl(&["wait", "--for=condition=Established", "crd/tenants.ramparts.com", "--timeout=30s"]).await.unwrap();
+    cluster
+        .kubectl(&[
+            "wait",
+            "--for=condition=Established",
+            "crd/tenants.ramparts.com",
+            "--timeout=30s",
+        ])
+        .await
+        .unwrap();
 }
 
 async fn create(cluster: &Cluster, manifest: &Value, dry: bool) -> anyhow::Result<String> {
@@ -28,7 +36,9 @@ async fn create(cluster: &Cluster, manifest: &Value, dry: bool) -> anyhow::Resul
     if dry {
         arguments.push("--dry-run=server");
     }
-    cluster.kubectl_as(User::Administrator, &arguments, &manifest.to_string()).await
+    cluster
+        .kubectl_as(User::Administrator, &arguments, &manifest.to_string())
+        .await
 }
 
 #[tokio::test]
@@ -48,7 +58,10 @@ async fn an_object_older_than_a_rule_can_still_be_changed_and_deleted() {
     let stack = Stack::builder().kube().start().await.unwrap();
     let mut lenient = serde_json::to_value(ramparts_core::api::crd()).unwrap();
     let schema = &mut lenient["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-    assert!(schema["x-kubernetes-validations"].take().is_array(), "the name is guarded at the root");
+    assert!(
+        schema["x-kubernetes-validations"].take().is_array(),
+        "the name is guarded at the root"
+    );
     schema.as_object_mut().unwrap().remove("x-kubernetes-validations");
     define(&stack.kube, &lenient.to_string()).await;
     let misnamed = json!({"apiVersion": "ramparts.com/v1", "kind": "Tenant", "metadata": {"name": "1.acme", "finalizers": ["example.com/hold"]}});
@@ -56,13 +69,31 @@ async fn an_object_older_than_a_rule_can_still_be_changed_and_deleted() {
 
     define(&stack.kube, &ramparts_core::api::crd_yaml()).await;
     let another = json!({"apiVersion": "ramparts.com/v1", "kind": "Tenant", "metadata": {"name": "2.acme"}});
-    assert!(create(&stack.kube, &another, true).await.is_err(), "the rule holds for new objects");
+    assert!(
+        create(&stack.kube, &another, true).await.is_err(),
+        "the rule holds for new objects"
+    );
     let kubectl = async |arguments: &[&str]| stack.kube.kubectl(arguments).await.unwrap();
     kubectl(&["label", "tn/1.acme", "team=a"]).await;
     let status = r#"{"status": {"phase": "Blocked", "dbReady": false, "redisReady": false, "credentialsReady": false, "apps": [], "conditions": []}}"#;
-    kubectl(&["patch", "tn/1.acme", "--subresource=status", "--type=merge", "-p", status]).await;
+    kubectl(&[
+        "patch",
+        "tn/1.acme",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        status,
+    ])
+    .await;
     kubectl(&["delete", "tn/1.acme", "--wait=false"]).await;
-    kubectl(&["patch", "tn/1.acme", "--type=merge", "-p", r#"{"metadata": {"finalizers": []}}"#]).await;
+    kubectl(&[
+        "patch",
+        "tn/1.acme",
+        "--type=merge",
+        "-p",
+        r#"{"metadata": {"finalizers": []}}"#,
+    ])
+    .await;
     assert_eq!(kubectl(&["get", "tn", "-o", "name"]).await.trim(), "");
 }
 
@@ -70,8 +101,17 @@ async fn an_object_older_than_a_rule_can_still_be_changed_and_deleted() {
 async fn the_columns_are_those_that_people_script_on() {
     let stack = Stack::builder().kube().start().await.unwrap();
     define(&stack.kube, &ramparts_core::api::crd_yaml()).await;
-    create(&stack.kube, &json!({"apiVersion": "ramparts.com/v1", "kind": "Tenant", "metadata": {"name": "acme"}}), false).await.unwrap();
+    create(
+        &stack.kube,
+        &json!({"apiVersion": "ramparts.com/v1", "kind": "Tenant", "metadata": {"name": "acme"}}),
+        false,
+    )
+    .await
+    .unwrap();
     let table = stack.kube.kubectl(&["get", "ramparts"]).await.unwrap();
     let columns: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
-    assert_eq!(columns, ["NAME", "PLAN", "PHASE", "DB", "REDIS", "READY", "REASON", "AGE"]);
+    assert_eq!(
+        columns,
+        ["NAME", "PLAN", "PHASE", "DB", "REDIS", "READY", "REASON", "AGE"]
+    );
 }

@@ -3,13 +3,13 @@
 
 mod commit;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use ramparts_core::{
     cursor::Outcome,
-    desired::{Desired, DesiredApp},
+    desired::Desired,
     failure::{Class, Failure},
-    ledger::{Credential, CredentialNames, IssueDraft, Placement},
+    ledger::{Credential, IssueDraft, Placement},
     name::{AppName, CacheUser, KeyPrefix, RecordNo, RoleName, TargetName, TenantName},
     observed::{CacheView, DatabaseView, Observed, Presence, StoreView, View},
     reason::Reason,
@@ -51,49 +51,6 @@ impl LiveSession {
             lock: None,
             committed: None,
         }
-    }
-
-    /// Every role that this tenant has by its ledger, or would get next.
-    fn wanted_roles(&self) -> Vec<RoleName> {
-        self.wanted()
-            .map(|names| names.login)
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect()
-    }
-
-    fn wanted_users(&self) -> Vec<CacheUser> {
-        self.wanted()
-            .filter_map(|names| names.cache.map(|(user, _)| user))
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect()
-    }
-
-    fn wanted(&self) -> impl Iterator<Item = CredentialNames> {
-        let ledger = &self.store.ledger;
-        let copies = self.store.copies.values().filter_map(|copy| match copy {
-            Presence::Ours(seen) => Some(seen.copy.record),
-            Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
-        });
-        let highest = ledger.records.keys().copied().chain(copies).max();
-        let next = highest.map_or(Some(RecordNo::FIRST), RecordNo::next);
-        let missing = ledger.missing(highest);
-        let names = |app: &DesiredApp, number| app.names(&self.desired.installation, &self.desired.tenant, number).ok();
-        // Those that are issued; those that a lost record may have named; and those that a new app would get, if they are free.
-        let mut wanted: Vec<CredentialNames> = ledger
-            .apps()
-            .into_iter()
-            .filter_map(|app| ledger.newest(app))
-            .map(|(_, issued)| issued.names())
-            .collect();
-        for (name, app) in &self.desired.apps {
-            wanted.extend(missing.iter().filter_map(|number| names(app, *number)));
-            if ledger.newest(name).is_none() {
-                wanted.extend(next.and_then(|number| names(app, number)));
-            }
-        }
-        wanted.into_iter()
     }
 
     /// The tenant's part of its server, on the locked session if there is one. Borrows nothing of this pass, so that the cache can be
@@ -334,7 +291,9 @@ impl Session for LiveSession {
             // The ledger places it elsewhere than was guessed: that lock guards nothing.
             self.release().await;
         }
-        let (roles, users) = (self.wanted_roles(), self.wanted_users());
+        let wanted = self.desired.names_to_look_for(&self.store);
+        let roles: Vec<RoleName> = wanted.iter().map(|names| names.login.clone()).collect();
+        let users: Vec<CacheUser> = wanted.into_iter().filter_map(|names| Some(names.cache?.0)).collect();
         let (live, tenant) = (&self.live, &self.desired.tenant);
         let lock = self.lock.as_mut().map(|(_, lock)| lock);
         let (database, cache) = tokio::join!(
