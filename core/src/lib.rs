@@ -14,6 +14,7 @@ pub mod ledger;
 pub mod mark;
 pub mod name;
 pub mod observed;
+mod placement;
 pub mod plan;
 pub mod published;
 pub mod quote;
