@@ -323,7 +323,8 @@ impl<'a> Draft<'a> {
         if (locked_out || !self.may_write || self.desired.suspend) && self.plan.writes() {
             if self.desired.suspend {
                 let waiting = self.plan.steps.iter().filter(|planned| planned.step.writes()).count();
-                let message = format!("suspended: {waiting} steps wait until suspend is lifted");
+                let steps = if waiting == 1 { "step waits" } else { "steps wait" };
+                let message = format!("{waiting} {steps} until suspend is lifted");
                 self.wrong(Layer::Store, None, Failure::refused(Reason::Suspended, message));
             }
             self.plan.drop_writes();

@@ -48,7 +48,12 @@ impl Stamp {
         app: Option<&AppName>,
     ) -> Result<String, Read<T>> {
         let Ok(stamp) = serde_json::from_str::<Self>(text) else {
-            return Err(Read::Foreign);
+            // Half a document of ours is not somebody else's.
+            return Err(if text.contains(&format!("\"ramparts\":\"{kind}/")) {
+                Read::Malformed("it bears our mark and is not whole".into())
+            } else {
+                Read::Foreign
+            });
         };
         let ours = stamp.ramparts.split('/').next() == Some(kind)
             && stamp.installation == installation.as_str()
@@ -160,25 +165,25 @@ impl Record {
         if document.record != number.get() {
             return Read::Malformed(format!("it says that it is record {}", document.record));
         }
-        document.into_record(number).map_or_else(Read::Malformed, Read::Ours)
+        document
+            .into_record(number)
+            .map_or_else(|what| Read::Malformed(what.into()), Read::Ours)
     }
 }
 
 impl Document {
-    fn into_record(self, number: RecordNo) -> Result<Record, String> {
+    /// What is wrong is named, never quoted: a password may stand where a name should.
+    fn into_record(self, number: RecordNo) -> Result<Record, &'static str> {
         let body = match (self.kind, self.placement) {
             (Kind::Issue, Some(placement)) => Body::Issue {
-                placement: placement.parse()?,
-                apps: self
-                    .apps
-                    .iter()
-                    .map(|(app, text)| Ok((AppName::parse(app).map_err(|e| e.to_string())?, text.parse()?)))
-                    .collect::<Result<_, String>>()?,
+                placement: placement.parse().ok_or("its placement is not one")?,
+                apps: self.apps.iter().map(parse_app).collect::<Result<_, _>>()?,
             },
+            (Kind::Open | Kind::Void, None) if !self.apps.is_empty() => return Err("only an issue has apps"),
             (Kind::Open, None) => Body::Open,
             (Kind::Void, None) => Body::Void,
-            (Kind::Issue, None) => return Err("an issue has no placement".into()),
-            (Kind::Open | Kind::Void, Some(_)) => return Err("only an issue has a placement".into()),
+            (Kind::Issue, None) => return Err("an issue has no placement"),
+            (Kind::Open | Kind::Void, Some(_)) => return Err("only an issue has a placement"),
         };
         Ok(Record {
             number,
@@ -189,29 +194,33 @@ impl Document {
     }
 }
 
+fn parse_app((app, text): (&String, &CredentialText)) -> Result<(AppName, Credential), &'static str> {
+    let app = AppName::parse(app).map_err(|_| "an app's name is not one")?;
+    Ok((app, text.parse()?))
+}
+
 impl PlacementText {
-    fn parse(&self) -> Result<Placement, String> {
-        let target = |name: &str| TargetName::parse(name).map_err(|error| error.to_string());
-        Ok(Placement {
-            database: target(&self.database)?,
-            cache: self.cache.as_deref().map(target).transpose()?,
+    fn parse(&self) -> Option<Placement> {
+        Some(Placement {
+            database: TargetName::parse(&self.database).ok()?,
+            cache: self.cache.as_deref().map(TargetName::parse).transpose().ok()?,
         })
     }
 }
 
 impl CredentialText {
-    fn parse(&self) -> Result<Credential, String> {
+    fn parse(&self) -> Result<Credential, &'static str> {
         let cache = match (&self.cache_user, &self.cache_password, self.cache_profile) {
             (Some(user), Some(password), Some(profile)) => Some(CacheCredential {
-                user: CacheUser::parse(user).map_err(|error| error.to_string())?,
+                user: CacheUser::parse(user).map_err(|_| "a cache user's name is not one")?,
                 password: Secret::new(password.clone()),
                 profile,
             }),
             (None, None, None) => None,
-            _ => return Err("a cache credential needs user, password and profile".into()),
+            _ => return Err("a cache credential needs user, password and profile"),
         };
         Ok(Credential {
-            login: RoleName::parse(&self.login).map_err(|error| error.to_string())?,
+            login: RoleName::parse(&self.login).map_err(|_| "a login's name is not one")?,
             login_password: Secret::new(self.login_password.clone()),
             access: self.access,
             cache,

@@ -67,7 +67,18 @@ impl Plan {
             .iter()
             .map(|layer| (layer.as_str().into(), self.verdict(*layer).as_str().into()))
             .collect();
-        json!({"version": 1, "layers": layers, "steps": steps, "findings": findings})
+        let held: Vec<Value> = self
+            .held
+            .iter()
+            .map(|step| {
+                json!({
+                    "layer": step.layer().as_str(),
+                    "text": format!("{step}{}", self.place(step.layer())),
+                    "detail": step,
+                })
+            })
+            .collect();
+        json!({"version": 1, "layers": layers, "steps": steps, "held": held, "findings": findings})
     }
 }
 
@@ -79,6 +90,9 @@ impl fmt::Display for Plan {
         for finding in &self.findings {
             let app = finding.app.as_ref().map_or(String::new(), |app| format!(" ({app})"));
             writeln!(f, "! {}{app}: {}", finding.failure.reason, finding.failure.message)?;
+        }
+        for step in &self.held {
+            writeln!(f, " -. {step}{}: held back", self.place(step.layer()))?;
         }
         for (index, planned) in self.steps.iter().enumerate() {
             let place = self.place(planned.step.layer());

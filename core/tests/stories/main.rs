@@ -8,6 +8,7 @@ mod common;
 mod asks;
 mod claims;
 mod crash;
+mod cursor;
 mod foreign;
 mod limits;
 mod new_tenant;
