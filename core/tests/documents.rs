@@ -1,7 +1,7 @@
 //! What stands in the store: records and copies, byte for byte as they were ever written, and everything else that may be found in
 //! their place. What is not ours is Foreign; what is ours and cannot be understood is Malformed, and no message quotes it.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::wildcard_enum_match_arm)]
 
 #[allow(unused_imports)]
 mod common;
