@@ -16,12 +16,13 @@ use super::{
 };
 
 impl Draft<'_> {
-    /// Users that are missing, and one change of the group for all that are outside.
+    /// Users that are missing, and one change of the group for all that are outside, and one for all that are made.
     pub(super) fn plan_cache_users(&mut self, holdings: &[Holding]) {
         let Some(view) = self.observed.cache.known() else {
             return;
         };
-        let mut joining = Vec::new();
+        let mut outside = Vec::new();
+        let mut made = Vec::new();
         let mut needs = Vec::new();
         for holding in holdings {
             let Some((user, _)) = &holding.names.cache else {
@@ -35,11 +36,11 @@ impl Draft<'_> {
                         user: user.clone(),
                     };
                     needs.push(self.step(step, "the ledger has it, the cache does not", vec![]));
-                    joining.push(holding);
+                    made.push(holding);
                 }
                 Presence::Ours(seen) if self.is_as_marked(holding, user, seen) => {
                     match (&seen.pending, seen.membership) {
-                        (None, Membership::Outside) => joining.push(holding),
+                        (None, Membership::Outside) => outside.push(holding),
                         // A member whose user the service is changing may well log in: the proof says so, or not.
                         (Some(_), Membership::Member) if holding.copy_version.is_some() => {}
                         (Some(state), _) => {
@@ -59,7 +60,9 @@ impl Draft<'_> {
                 }
             }
         }
-        self.join(&joining, needs);
+        // Apart, so that a user that cannot be made does not keep those that are there out of their group.
+        self.join(&outside, vec![]);
+        self.join(&made, needs);
     }
 
     fn join(&mut self, joining: &[&Holding], needs: Vec<usize>) {

@@ -35,7 +35,7 @@ impl Draft<'_> {
                 FindingKind::Unknown,
                 Failure::transient(Reason::LedgerStale, message),
             );
-        } else if self.sees_all {
+        } else if self.sees_all && self.looks_where_the_copies_point(store, &missing) {
             // Nothing is judged in this pass: what each app has is known once the ledger is whole.
             let message = "a record is missing and is mended first; the rest is looked at after that";
             let failure = Failure::transient(Reason::LedgerStale, message);
@@ -46,6 +46,28 @@ impl Draft<'_> {
             self.plan.again = true;
         }
         false
+    }
+
+    /// The lost record said where the tenant lives. A copy that names another server, and whose login is not on this one, says that this is
+    /// the wrong one: nothing is declared lost on its word.
+    fn looks_where_the_copies_point(&mut self, store: &StoreView, missing: &[RecordNo]) -> bool {
+        let here = self.observed.placement.as_ref().ok();
+        let here = here.and_then(|placement| self.desired.databases.get(&placement.database));
+        for (app, copy) in &store.copies {
+            let Presence::Ours(seen) = copy else { continue };
+            let elsewhere = Some(&seen.copy.database.endpoint) != here && !self.is_provable(seen);
+            if elsewhere && missing.contains(&seen.copy.record) {
+                let message = format!(
+                    "record {} is missing, and the copy of {app} that names it points at {}, which is not where this tenant is looked \
+                     for; say where it lives in spec.placement",
+                    seen.copy.record, seen.copy.database.endpoint,
+                );
+                let failure = Failure::blocked(Reason::UnknownPlacement, message);
+                self.wrong(Layer::Store, Some(app), failure);
+                return false;
+            }
+        }
+        true
     }
 
     /// From the copies that name it, each proven first; else void. History is mended under the uid that last held it: a repair is

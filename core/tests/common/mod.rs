@@ -3,7 +3,8 @@
 // Each test binary uses the words that its stories need.
 #![allow(dead_code)]
 
-pub mod servers;
+pub mod passes;
+mod servers;
 pub mod wish;
 pub mod world;
 

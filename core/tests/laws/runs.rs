@@ -11,7 +11,7 @@ use crate::{
     any::{Scene, scene},
     common::{
         CANARY, Wish, World, minutes_later,
-        servers::{Fate, Passed},
+        passes::{Fate, Passed},
     },
 };
 

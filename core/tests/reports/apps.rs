@@ -1,6 +1,6 @@
 //! The list of apps in the status: every app that is wanted, and every app that was ever issued a credential.
 
-use crate::common::{World, minutes_later, now, servers::Fate, tenant, world};
+use crate::common::{World, minutes_later, now, passes::Fate, tenant, world};
 use ramparts_core::{
     api::{AppState, AppStatus},
     ledger::Body,

@@ -1,6 +1,6 @@
 //! Conditions (kstatus), phase, events, and when to look again.
 
-use crate::common::{World, condition, events, fault, flags, minutes_later, now, record, servers::Fate, tenant, world};
+use crate::common::{World, condition, events, fault, flags, minutes_later, now, passes::Fate, record, tenant, world};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use ramparts_core::{
     api::{Phase, TenantStatus},

@@ -2,9 +2,9 @@
 //! refused or cannot reach the server, and for no other reason.
 
 use crate::common::{
-    Wish, World, app, condition, fault, flags, minutes_later, now, record,
-    servers::{Fate, Passed, finish},
-    tenant, world,
+    Wish, World, app, condition, fault, flags, minutes_later, now,
+    passes::{Fate, Passed, finish},
+    record, tenant, world,
 };
 use ramparts_core::{
     api::Phase,

@@ -1,6 +1,6 @@
 //! Law 8: whatever is printed, written or sent, no secret is in it; and no field of a status is null.
 
-use crate::common::{CANARY, World, fault, now, servers::Passed, tenant, world};
+use crate::common::{CANARY, World, fault, now, passes::Passed, tenant, world};
 use ramparts_core::{failure::Failure, ledger::Body, observed::Presence, reason::Reason, secret::Secret};
 
 fn worlds() -> Vec<World> {

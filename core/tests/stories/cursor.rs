@@ -1,6 +1,6 @@
 //! Which steps of a plan still run when others did not.
 
-use crate::common::{now, servers::Fate, tenant, told, world};
+use crate::common::{now, passes::Fate, tenant, told, world};
 use ramparts_core::{
     cursor::{Cursor, Outcome},
     failure::Failure,

@@ -135,6 +135,22 @@ fn a_copy_whose_login_is_gone_cannot_be_proven_and_stands_for_nothing() {
 }
 
 #[test]
+fn a_lost_record_is_not_declared_void_on_the_word_of_a_server_that_its_copy_does_not_name() {
+    // The record said where the tenant lives. Without it the first server of the settings is asked, which has never heard of it.
+    let mut world = world().with_copy("reporting", 1).confirmed(1);
+    world.copy_mut("reporting").copy.database.endpoint.host = "second.example".into();
+    let plan = world.plan(&tenant("acme").app("reporting"));
+    assert_eq!(
+        (told(&plan), findings(&plan)),
+        (vec![], vec!["store reporting wrong: UnknownPlacement".into()])
+    );
+    // A pin says where to look.
+    let found = world.with_groups().with_database().with_login("reporting", 1);
+    let plan = found.plan(&tenant("acme").app("reporting").pinned(Some("second"), None));
+    assert_eq!(writes(&plan), ["write record 1 again from the copies of reporting"]);
+}
+
+#[test]
 fn the_next_number_is_one_more_than_the_highest_in_any_layer() {
     let wish = tenant("acme").app("reporting").app("worker");
     let by_record = World::ready(&["reporting"]).with_body(2, "uid-1", Body::Open);

@@ -114,6 +114,21 @@ fn law_1_a_deleted_cache_user_is_made_again_by_the_same_record_and_joins_its_gro
 }
 
 #[test]
+fn a_cache_user_that_cannot_be_made_does_not_keep_the_others_out_of_their_group() {
+    let mut world = World::ready(&["api", "worker"]).without_user("prod-acme-worker");
+    world.user_mut("prod-acme-api").membership = Membership::Outside;
+    let plan = world.plan(&tenant("acme").app("api").app("worker"));
+    assert_eq!(
+        told(&plan)[..3],
+        [
+            "create cache user prod-acme-worker",
+            "add prod-acme-api to the user group",
+            "add prod-acme-worker to the user group <- 1",
+        ]
+    );
+}
+
+#[test]
 fn a_cache_user_outside_its_group_joins_it_again() {
     let mut world = World::ready(&["api"]);
     world.user_mut("prod-acme-api").membership = Membership::Outside;
