@@ -44,19 +44,45 @@ async fn n2_a_plan_changed_right_after_creation_is_the_plan_in_the_end() {
         let tenant = scenario.ready(&name).await;
         assert_eq!(tenant["status"]["plan"], "large", "{name}");
         scenario.one_password_ever(&name).await;
-        assert_eq!(connection_limits(&scenario, &name).await, [60, 60, 60], "{name}");
+        assert_eq!(scenario.connection_limits(&name).await, [60, 60, 60], "{name}");
         scenario.take_baseline(&name, &tenant).await;
     }
     scenario.holds(&[Qu, Cr, St]).await;
     scenario.end().await;
 }
 
-/// The limit of each login of a tenant, as the server has it.
-async fn connection_limits(scenario: &Scenario, tenant: &str) -> Vec<i32> {
-    let superuser = scenario.stack().postgres.superuser().await.unwrap();
-    let sql = "SELECT rolconnlimit FROM pg_authid WHERE rolcanlogin AND shobj_description(oid, 'pg_authid') LIKE $1";
-    let rows = superuser.query(sql, &[&format!("%tenant={tenant} %")]).await.unwrap();
-    rows.iter().map(|row| row.get(0)).collect()
+#[tokio::test(flavor = "multi_thread")]
+async fn n5_ten_tenants_at_once_get_through_a_throttled_account() {
+    let mut scenario = Scenario::without_operator().await;
+    // Sweeps of two seconds would use up the whole rate by themselves.
+    scenario.set(&SettingsText::of(scenario.stack()).with("interval: 2s, proof: 2s", "interval: 30s, proof: 1h"));
+    scenario.start(&Manner::shipped()).await;
+    scenario.stack().aws.set_rate("ssm.*", 30.0, 10.0);
+    scenario.stack().aws.set_rate("elasticache.*", 15.0, 5.0);
+    let mark = scenario.stack().aws.mark();
+    let names: Vec<String> = (0..10).map(|number| format!("n5-t{number}")).collect();
+    for name in &names {
+        scenario.apply(name, &json!({})).await;
+    }
+    for name in &names {
+        scenario.ready(name).await;
+    }
+    scenario.stack().aws.clear_rates();
+    let calls = scenario.stack().aws.calls_since(mark);
+    let throttled = calls
+        .iter()
+        .filter(|call| call.outcome.as_deref().is_some_and(|it| it.starts_with("Throttling")))
+        .count();
+    eprintln!(
+        "ten tenants in a throttled account: {} AWS calls, of them {throttled} throttled",
+        calls.len()
+    );
+    assert!(throttled > 0, "the account was not throttled");
+    for name in &names {
+        scenario.one_password_ever(name).await;
+    }
+    scenario.holds(&[St]).await;
+    scenario.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

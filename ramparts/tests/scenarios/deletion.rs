@@ -7,6 +7,7 @@ use crate::harness::{Oracle::*, Scenario, until};
 #[tokio::test(flavor = "multi_thread")]
 async fn x6_a_tenant_that_is_deleted_and_created_again_has_the_same_credentials() {
     let mut scenario = Scenario::begin().await;
+    scenario.bystander("x6-bystander").await;
     let first = scenario.provision("x6-acme", &json!({"plan": "large"})).await;
     scenario.tenants.delete("x6-acme").await;
     until("the object is gone", async || {

@@ -2,6 +2,7 @@
 
 mod names;
 mod objects;
+mod replies;
 mod settings;
 
 use serde_json::json;

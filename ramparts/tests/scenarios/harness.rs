@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// The sweep of the stack's settings.
 pub const SWEEP: Duration = Duration::from_secs(2);
 /// Bounds every wait for something that should happen. It is long because the machine may be busy, and is never waited out when all is well.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Looks again and again until there is an answer; `what` is said when there is none in time.
 pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {

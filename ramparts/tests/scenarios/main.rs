@@ -9,5 +9,6 @@ mod deletion;
 mod drift;
 mod harness;
 mod instances;
+mod oracles;
 mod status;
 mod triggers;

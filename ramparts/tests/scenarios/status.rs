@@ -1,10 +1,13 @@
 //! S: the status.
 
+use std::time::Duration;
+
 use kube::api::{Patch, PatchParams, ValidationDirective};
 use ramparts_core::api::{AppState, AppStatus, Condition, Phase, PlacementStatus, TenantStatus};
+use sandbox::aws::Transition;
 use serde_json::{Value, json};
 
-use crate::harness::{Flag, Oracle::*, Scenario, condition};
+use crate::harness::{Flag, Oracle::*, Scenario, condition, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s2_while_the_cache_is_down_the_database_stays_ready() {
@@ -40,7 +43,7 @@ async fn s3_a_status_that_another_client_emptied_is_restored_by_the_next_sweep()
     let before = scenario.provision("s3-acme", &json!({"plan": "large"})).await;
     scenario.tenants.empty_status("s3-acme").await;
     let after = scenario.ready("s3-acme").await;
-    scenario.forget_history("s3-acme");
+    scenario.forget_history("s3-acme").await;
     for key in [
         "plan",
         "placement",
@@ -53,6 +56,31 @@ async fn s3_a_status_that_another_client_emptied_is_restored_by_the_next_sweep()
         assert_eq!(after["status"][key], before["status"][key], "{key}");
     }
     scenario.holds(&[Qu, Cr, St, Da]).await;
+    scenario.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s4_a_plan_changed_while_the_cache_user_is_being_made_reaches_the_logins() {
+    let mut scenario = Scenario::begin().await;
+    let transitions = [Transition::UserCreate, Transition::GroupModify];
+    for transition in transitions {
+        scenario.stack().aws.set_delay(transition, Duration::from_secs(3));
+    }
+    scenario.apply("s4-acme", &json!({"plan": "standard"})).await;
+    until("the cache user is being made", async || {
+        scenario.stack().aws.hand().user("demo-s4-acme-api")
+    })
+    .await;
+    scenario.apply("s4-acme", &json!({"plan": "large"})).await;
+    let tenant = scenario.ready("s4-acme").await;
+    for transition in transitions {
+        scenario.stack().aws.set_delay(transition, Duration::ZERO);
+    }
+    assert_eq!(tenant["status"]["plan"], "large");
+    assert_eq!(scenario.connection_limits("s4-acme").await, [60; 3]);
+    scenario.one_password_ever("s4-acme").await;
+    scenario.take_baseline("s4-acme", &tenant).await;
+    scenario.holds(&[Qu, Cr, St]).await;
     scenario.end().await;
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sandbox::User;
 use serde_json::json;
 
 use crate::harness::{Manner, Oracle::*, Scenario, SettingsText, until};
@@ -142,6 +143,28 @@ async fn t2_labels_and_annotations_come_and_go_unnoticed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn t3_a_replace_with_the_original_manifest_changes_nothing() {
+    let mut scenario = Scenario::begin().await;
+    scenario.provision("t3-acme", &json!({"plan": "large"})).await;
+    scenario
+        .tenants
+        .merge("t3-acme", &json!({"metadata": {"labels": {"team": "blue"}}}))
+        .await;
+    let manifest = json!({"apiVersion": "ramparts.com/v1", "kind": "Tenant", "metadata": {"name": "t3-acme"}, "spec": {"plan": "large"}});
+    for _ in 0..3 {
+        let replace = ["replace", "-f", "-"];
+        scenario
+            .stack()
+            .kube
+            .kubectl_as(User::Administrator, &replace, &manifest.to_string())
+            .await
+            .unwrap();
+    }
+    scenario.holds(&[Qu, Cr, St, Da]).await;
+    scenario.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn t4_an_idle_operator_restarted_ten_times_writes_nothing() {
     let mut scenario = Scenario::begin().await;
     scenario.provision("t4-acme", &json!({"plan": "large"})).await;
@@ -182,7 +205,7 @@ async fn replace_again_and_again(scenario: &mut Scenario, name: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn t7_a_tenant_deleted_and_created_again_in_a_breath_keeps_everything() {
     let mut scenario = Scenario::begin().await;
-    scenario.provision("t7-neighbour", &json!({})).await;
+    scenario.bystander("t7-bystander").await;
     replace_again_and_again(&mut scenario, "t7-acme").await;
     // A pod that restarts in the middle of a replace reads what it always read.
     scenario.holds(&[Qu, Cr, Da, Ot, St]).await;

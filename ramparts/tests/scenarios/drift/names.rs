@@ -82,7 +82,7 @@ async fn d11_names_that_join_alike_belong_to_different_tenants() {
 #[tokio::test(flavor = "multi_thread")]
 async fn d11_a_name_in_other_hands_is_refused_with_a_reason() {
     let mut scenario = Scenario::begin().await;
-    scenario.provision("d11-owner", &json!({})).await;
+    scenario.bystander("d11-bystander").await;
     let superuser = scenario.stack().postgres.superuser().await.unwrap();
     let foreign = "DROP DATABASE IF EXISTS d11_base; DROP ROLE IF EXISTS d11_taken_api; CREATE ROLE d11_taken_api LOGIN PASSWORD 'x'";
     for statement in foreign.split("; ").chain(["CREATE DATABASE d11_base"]) {

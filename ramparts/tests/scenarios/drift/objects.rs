@@ -13,8 +13,8 @@ fn parameter(name: &str) -> Thing {
 #[tokio::test(flavor = "multi_thread")]
 async fn d1_a_deleted_copy_is_written_again_with_the_same_value() {
     let mut scenario = Scenario::begin().await;
+    scenario.bystander("d1-copy-bystander").await;
     scenario.provision("d1-copy", &json!({})).await;
-    scenario.provision("d1-copy-other", &json!({})).await;
     let before = scenario.published("d1-copy", "api");
     scenario.touches(&parameter("/ramparts/d1-copy/api"));
     assert!(scenario.stack().aws.hand().delete_parameter("/ramparts/d1-copy/api"));
@@ -56,8 +56,8 @@ async fn d1_a_deleted_record_is_filled_from_the_copies() {
 async fn d1_where_record_and_copy_are_both_gone_no_new_credential_is_made() {
     let mut scenario = Scenario::begin().await;
     let spec = json!({"rotation": {"issuedBefore": "2020-01-01T00:00:00Z"}});
+    scenario.bystander("d1-both-bystander").await;
     scenario.provision("d1-both", &spec).await;
-    scenario.provision("d1-both-other", &json!({})).await;
     let (record, copy) = ("/ramparts/_ledger/d1-both/1", "/ramparts/d1-both/api");
     for name in [record, copy] {
         scenario.touches(&parameter(name));
@@ -127,6 +127,7 @@ async fn lost(scenario: &Scenario, name: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn d2_a_dropped_login_is_made_again_with_the_stored_password() {
     let mut scenario = Scenario::begin().await;
+    scenario.bystander("d2-bystander").await;
     scenario.provision("d2-acme", &json!({})).await;
     scenario.touches(&Thing::Role("d2_acme_worker".into()));
     let superuser = scenario.stack().postgres.superuser().await.unwrap();
@@ -144,6 +145,7 @@ async fn d2_a_dropped_login_is_made_again_with_the_stored_password() {
 #[tokio::test(flavor = "multi_thread")]
 async fn d3_a_deleted_cache_user_is_made_again_with_the_stored_password() {
     let mut scenario = Scenario::begin().await;
+    scenario.bystander("d3-bystander").await;
     scenario.provision("d3-acme", &json!({})).await;
     let user = "demo-d3-acme-worker".to_owned();
     scenario.touches(&Thing::CacheUser(user.clone()));
@@ -170,6 +172,7 @@ async fn d3_a_deleted_cache_user_is_made_again_with_the_stored_password() {
 #[tokio::test(flavor = "multi_thread")]
 async fn d10_a_password_changed_by_hand_is_reported_and_not_fought_over() {
     let mut scenario = Scenario::begin().await;
+    scenario.bystander("d10-bystander").await;
     scenario.provision("d10-acme", &json!({})).await;
     scenario.touches(&Thing::Role("d10_acme_worker".into()));
     let (calls, statements) = (scenario.stack().aws.mark(), scenario.log().mark());
@@ -213,6 +216,7 @@ async fn d10_a_password_changed_by_hand_is_reported_and_not_fought_over() {
 #[tokio::test(flavor = "multi_thread")]
 async fn d14_a_dropped_database_is_never_made_again_empty() {
     let mut scenario = Scenario::begin().await;
+    scenario.bystander("d14-bystander").await;
     for name in ["d14-acme", "d14-bare"] {
         scenario.provision(name, &json!({})).await;
     }
@@ -226,7 +230,7 @@ async fn d14_a_dropped_database_is_never_made_again_empty() {
             .unwrap();
     }
     scenario.tenants.empty_status("d14-bare").await;
-    scenario.forget_history("d14-bare");
+    scenario.forget_history("d14-bare").await;
     let (calls, statements) = (scenario.stack().aws.mark(), scenario.log().mark());
     scenario.start(&crate::harness::Manner::shipped()).await;
     for name in ["d14-acme", "d14-bare"] {

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 use k8s_openapi::api::events::v1::Event;
 use kube::{Api, Client};
 use sandbox::{Stack, User};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     SWEEP,
@@ -32,7 +32,9 @@ pub struct Scenario {
     settings: PathBuf,
     /// Every tenant that the scenario made.
     acting: BTreeSet<String>,
-    /// What there was before it made any.
+    /// Those of them that the scenario leaves alone, so that `ot` has somebody to watch over.
+    bystanders: BTreeSet<String>,
+    /// What there was before, and with the bystanders.
     before: Snapshot,
     baselines: Vec<Baseline>,
     outages: Vec<Flag>,
@@ -71,6 +73,7 @@ impl Scenario {
             recorder,
             settings,
             acting: BTreeSet::new(),
+            bystanders: BTreeSet::new(),
             baselines: Vec::new(),
             outages: Vec::new(),
             histories: Vec::new(),
@@ -136,6 +139,13 @@ impl Scenario {
         object
     }
 
+    /// Provisions a tenant to which nothing happens.
+    pub async fn bystander(&mut self, name: &str) {
+        self.provision(name, &json!({})).await;
+        self.bystanders.insert(name.to_owned());
+        self.before = Snapshot::take(self.stack()).await;
+    }
+
     pub async fn take_baseline(&mut self, name: &str, object: &Value) {
         self.acting.insert(name.to_owned());
         let baseline = Baseline::take(self.ground.stack(), name, object, self.log.mark()).await;
@@ -179,9 +189,18 @@ impl Scenario {
     }
 
     /// What was recorded of this tenant so far is not judged: another client had its hands on it.
-    pub fn forget_history(&mut self, name: &str) {
+    pub async fn forget_history(&mut self, name: &str) {
+        self.has_recorded(name).await;
         self.histories
             .push((name.to_owned(), self.recorder.versions(name).len()));
+    }
+
+    /// Waits until the recorder has seen the newest version of a Tenant.
+    async fn has_recorded(&self, name: &str) {
+        if let Some(now) = self.tenants.get(name).await {
+            let version = now["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+            self.recorder.has_seen(name, version).await;
+        }
     }
 
     /// Every tenant has been looked at twice.
@@ -229,7 +248,8 @@ impl Scenario {
                     }
                 }
                 Oracle::Ot => {
-                    found.extend(oracle::others_untouched(self.stack(), &self.before, &self.acting).await);
+                    let acting = self.acting.difference(&self.bystanders).cloned().collect();
+                    found.extend(oracle::others_untouched(self.stack(), &self.before, &acting).await);
                 }
                 Oracle::Li | Oracle::Qu => {}
             }
@@ -240,10 +260,7 @@ impl Scenario {
     async fn status_violations(&self) -> Vec<Violation> {
         let mut found = Vec::new();
         for name in &self.acting {
-            if let Some(now) = self.tenants.get(name).await {
-                let version = now["metadata"]["resourceVersion"].as_str().unwrap_or_default();
-                self.recorder.has_seen(name, version).await;
-            }
+            self.has_recorded(name).await;
             let versions = self.recorder.versions(name);
             let from = self
                 .histories

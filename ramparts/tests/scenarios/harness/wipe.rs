@@ -59,6 +59,15 @@ impl Scenario {
         }
     }
 
+    /// The limit of each login of a tenant, as the server has it.
+    pub async fn connection_limits(&self, tenant: &str) -> Vec<i32> {
+        let superuser = self.stack().postgres.superuser().await.unwrap();
+        let sql =
+            "SELECT rolconnlimit FROM pg_authid WHERE rolcanlogin AND shobj_description(oid, 'pg_authid') LIKE $1";
+        let rows = superuser.query(sql, &[&format!("%tenant={tenant} %")]).await.unwrap();
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+
     /// Nothing of any tenant is left outside Kubernetes, and the server was never enrolled.
     pub async fn wipe(&self) {
         let superuser = self.stack().postgres.superuser().await.unwrap();
