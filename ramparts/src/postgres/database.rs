@@ -11,7 +11,7 @@ use ramparts_core::{
 
 use super::{
     MEMBERSHIP_OPTIONS, TenantLock,
-    guard::Guard,
+    guard::{Closed, Guard},
     session::{Deed, Session},
 };
 
@@ -90,7 +90,8 @@ impl TenantLock {
         self.session.run(deed, &creates(database.as_str())).await
     }
 
-    /// Shuts PUBLIC out, lets the groups in, marks it, and only then lets it accept connections; all in one transaction.
+    /// Shuts PUBLIC out, lets the groups in, marks it, and only then lets it accept connections; all in one transaction, which ends
+    /// with a look at whether it worked.
     pub async fn seal_database(
         &mut self,
         tenant: &TenantName,
@@ -113,7 +114,11 @@ impl TenantLock {
                 .iter()
                 .map(|group| Guard::Group(self.server.whose(tenant), group)),
         );
-        self.session.transact(deed, &guards, &sql).await
+        let closed = Closed {
+            database,
+            groups: &groups,
+        };
+        self.session.transact_until(deed, &guards, &sql, Some(closed)).await
     }
 
     /// Schema and default privileges, from a second session, inside the database. What it did is in the database's mark.

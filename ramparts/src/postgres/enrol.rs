@@ -204,10 +204,11 @@ impl Inner {
             target: self.name.as_str(),
             doing: &doing,
         };
+        // Before 16 who has a role's rights may assume it; to ask for both would make the server walk every membership twice.
         let assume = if session.version >= MEMBERSHIP_OPTIONS {
             "SET"
         } else {
-            "MEMBER"
+            "USAGE"
         };
         let owner = RoleName::databases_owner();
         let (owner, begins) = (

@@ -5,9 +5,13 @@ use ramparts_core::{
     mark::{EnrolmentMark, Mark, MarkRead},
     name::{DatabaseName, Installation, RoleName, TenantName},
     observed::Presence,
+    quote::identifier,
     reason::Reason,
 };
-use tokio_postgres::{Transaction, types::Type};
+use tokio_postgres::{
+    Transaction,
+    types::{ToSql, Type},
+};
 
 use super::failure::failure;
 
@@ -109,6 +113,54 @@ impl Guard<'_> {
             Presence::Unknown(unknown) => refused(&unknown.message),
             Presence::Absent => refused("it is absent"),
         }
+    }
+}
+
+/// What must hold of a database once it was closed to others. The owner takes back only what it gave itself: a role that was given the
+/// right to give may have let others in, and only it, or a superuser in its name, can shut them out.
+#[derive(Clone, Copy)]
+pub(super) struct Closed<'a> {
+    pub database: &'a DatabaseName,
+    /// Those that must be able to enter.
+    pub groups: &'a [RoleName],
+}
+
+const OPEN_DOORS: &str = "SELECT privilege_type, pg_get_userbyid(grantor)::text
+    FROM pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba))) WHERE datname = $1 AND grantee = 0 ORDER BY 2, 1";
+const SHUT_OUT: &str = "SELECT rolname::text FROM pg_roles, pg_database
+    WHERE datname = $1 AND rolname = ANY ($2) AND NOT has_database_privilege(pg_roles.oid, pg_database.oid, 'CONNECT') ORDER BY 1";
+
+impl Closed<'_> {
+    pub(super) async fn check(&self, transaction: &Transaction<'_>, doing: &str) -> Result<(), Failure> {
+        let failed = |error| failure(doing, &error);
+        let name = self.database.as_str();
+        let database = identifier(name);
+        let doors = transaction.query_typed(OPEN_DOORS, &[(&name, Type::NAME)]).await;
+        let (mut found, mut cures) = (Vec::new(), Vec::new());
+        for door in doors.map_err(failed)? {
+            let (privilege, grantor): (&str, &str) = (door.get(0), door.get(1));
+            let grantor = identifier(grantor);
+            found.push(format!("PUBLIC still has {privilege}, granted by {grantor}"));
+            cures.push(format!(
+                "SET ROLE {grantor}; REVOKE {privilege} ON DATABASE {database} FROM PUBLIC; RESET ROLE"
+            ));
+        }
+        let groups: Vec<&str> = self.groups.iter().map(RoleName::as_str).collect();
+        let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&name, Type::NAME), (&groups, Type::NAME_ARRAY)];
+        for group in transaction.query_typed(SHUT_OUT, &parameters).await.map_err(failed)? {
+            let group = identifier(group.get(0));
+            found.push(format!("{group} still may not connect"));
+            cures.push(format!("GRANT CONNECT ON DATABASE {database} TO {group}"));
+        }
+        if found.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "{doing}: {}; nothing was changed, and a superuser must run: {}",
+            found.join(", "),
+            cures.join("; ")
+        );
+        Err(Failure::blocked(Reason::AccessDenied, message))
     }
 }
 

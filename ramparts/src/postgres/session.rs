@@ -14,7 +14,11 @@ use tokio_postgres::{
     types::{ToSql, Type},
 };
 
-use super::{Inner, failure::failure, guard::Guard};
+use super::{
+    Inner,
+    failure::failure,
+    guard::{Closed, Guard},
+};
 use crate::gate::{Call, Gate};
 
 /// How long the one kept session may stay unused.
@@ -93,12 +97,23 @@ impl Session {
 
     /// All or nothing: first the guards look, in the same transaction, whether what is to be changed is ours.
     pub(super) async fn transact(&mut self, deed: Deed<'_>, guards: &[Guard<'_>], sql: &str) -> Result<(), Failure> {
+        self.transact_until(deed, guards, sql, None).await
+    }
+
+    /// The same, and kept only if the database is closed in the end.
+    pub(super) async fn transact_until(
+        &mut self,
+        deed: Deed<'_>,
+        guards: &[Guard<'_>],
+        sql: &str,
+        end: Option<Closed<'_>>,
+    ) -> Result<(), Failure> {
         self.begin(deed)?;
         let Self {
             client, gate, settled, ..
         } = self;
         let work = async {
-            let done = transaction(client, deed, guards, sql).await;
+            let done = transaction(client, deed, guards, sql, end).await;
             *settled = true;
             done
         };
@@ -119,13 +134,22 @@ impl Session {
     }
 }
 
-async fn transaction(client: &mut Client, deed: Deed<'_>, guards: &[Guard<'_>], sql: &str) -> Result<(), Failure> {
+async fn transaction(
+    client: &mut Client,
+    deed: Deed<'_>,
+    guards: &[Guard<'_>],
+    sql: &str,
+    end: Option<Closed<'_>>,
+) -> Result<(), Failure> {
     let failed = |error| failure(deed.doing, &error);
     let transaction = client.transaction().await.map_err(failed)?;
     for guard in guards {
         guard.check(&transaction, deed.doing).await?;
     }
     transaction.batch_execute(sql).await.map_err(failed)?;
+    if let Some(closed) = end {
+        closed.check(&transaction, deed.doing).await?;
+    }
     transaction.commit().await.map_err(failed)
 }
 

@@ -21,4 +21,5 @@ mod lock;
 mod names;
 mod proof;
 mod provision;
+mod repair;
 mod trust;
