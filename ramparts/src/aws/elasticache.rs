@@ -38,7 +38,8 @@ pub struct ElastiCache {
 #[derive(Default)]
 struct Known {
     /// Marks that were read from tags, or written by us at creation. Tags cannot be read at every pass: the service refuses that while
-    /// a user changes, and each read is a call. A user that is seen absent is forgotten.
+    /// a user changes, and each read is a call. A user that is seen absent or another's is forgotten, and one that can be added to
+    /// the group is read again.
     marks: HashMap<CacheUser, Mark>,
     /// The group's engine, which its users share.
     engine: Option<String>,

@@ -186,9 +186,10 @@ async fn tags_that_the_service_does_not_show_yet_do_not_make_a_user_absent() {
 }
 
 #[tokio::test]
-async fn tags_are_asked_for_once_until_the_user_is_seen_absent() {
+async fn the_tags_of_a_member_are_asked_for_once_until_it_is_seen_absent() {
     let bench = bench().await;
     bench.create_user("api", &password('a')).await.unwrap();
+    bench.users.join(&[user("api")]).await.unwrap();
     look(&bench, "api").await;
     assert_eq!(
         bench.aws.count("elasticache.ListTagsForResource"),
@@ -206,6 +207,26 @@ async fn tags_are_asked_for_once_until_the_user_is_seen_absent() {
     bench.raw_user("prod-acme-api", "prod-acme-api", &[]).await;
     let view = restarted.observe(&acme(), &[user("api")]).await.unwrap();
     assert!(matches!(view.user(&user("api")), Presence::Foreign(_)), "{view:?}");
+}
+
+#[tokio::test]
+async fn a_user_made_in_the_place_of_ours_between_two_looks_is_foreign() {
+    let bench = bench().await;
+    bench.create_user("api", &password('a')).await.unwrap();
+    bench.users.join(&[user("api")]).await.unwrap();
+    assert_eq!(membership(&bench, "api").await, Membership::Member);
+    let hand = bench.aws.hand();
+    hand.delete_user("prod-acme-api");
+    hand.create_user("prod-acme-api", "on ~* +@all", "0123456789abcdef", &[])
+        .unwrap();
+    let seen = look(&bench, "api").await;
+    assert!(matches!(seen, Presence::Foreign(_)), "{seen:?}");
+    hand.add_member(GROUP, "prod-acme-api");
+    let seen = look(&bench, "api").await;
+    assert!(
+        matches!(seen, Presence::Foreign(_)),
+        "what was seen to be another's is not remembered as ours: {seen:?}"
+    );
 }
 
 #[tokio::test]

@@ -33,79 +33,95 @@ pub(super) struct Group {
     busy: Option<String>,
 }
 
-/// A user as the service describes it, and whose it is.
-enum Found {
-    Absent,
-    Ours { mark: Mark, pending: Option<String> },
-    Foreign(String),
-    Unknown(Failure),
-}
-
 impl ElastiCache {
     /// The users that are asked for, and how they stand to the group. Without users nothing is asked.
     pub async fn observe(&self, tenant: &TenantName, wanted: &[CacheUser]) -> Result<CacheView, Failure> {
         if wanted.is_empty() {
             return Ok(CacheView::default());
         }
-        let users = stream::iter(wanted.to_vec())
+        let described = stream::iter(wanted.to_vec())
             .map(|user| async move {
-                let found = self.find(tenant, &user).await?;
-                Ok::<_, Failure>((user, found))
+                let described = self.describe(&user).await?;
+                Ok::<_, Failure>((user, described))
             })
             .buffered(AT_ONCE)
             .try_collect::<Vec<_>>();
-        let (group, users) = try_join(self.group(), users).await?;
-        let users = users
-            .into_iter()
-            .map(|(user, found)| {
-                let presence = match found {
-                    Found::Absent => Presence::Absent,
-                    Found::Foreign(what) => Presence::Foreign(what),
-                    Found::Unknown(why) => Presence::Unknown(why),
-                    Found::Ours { mark, pending } => Presence::Ours(CacheUserSeen {
-                        mark,
-                        pending,
-                        membership: group.membership(&user),
-                    }),
-                };
-                (user, presence)
+        let (group, described) = try_join(self.group(), described).await?;
+        let users = stream::iter(described)
+            .map(|(user, described)| {
+                let membership = group.membership(&user);
+                async move {
+                    let presence = self.judge(tenant, &user, described, membership).await;
+                    (user, presence)
+                }
             })
-            .collect();
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
         Ok(CacheView {
             users,
             group_busy: group.busy,
         })
     }
 
-    async fn find(&self, tenant: &TenantName, user: &CacheUser) -> Result<Found, Failure> {
-        let Some(described) = self.describe(user).await? else {
+    /// Whose a described user is, and how it stands.
+    async fn judge(
+        &self,
+        tenant: &TenantName,
+        user: &CacheUser,
+        described: Option<User>,
+        membership: Membership,
+    ) -> Presence<CacheUserSeen> {
+        let Some(described) = described else {
             self.known().marks.remove(user);
-            return Ok(Found::Absent);
+            return Presence::Absent;
         };
         let name = described.user_name.as_deref().unwrap_or_default();
         if name != user.as_str() {
-            return Ok(Found::Foreign(format!(
+            return Presence::Foreign(format!(
                 "cache user {user} logs in as {name:?}, which none of ours would"
-            )));
+            ));
         }
-        let mark = match self.mark(user, described.arn.as_deref()).await {
-            Ok(MarkRead::Mark(mark)) => mark,
-            Ok(MarkRead::NotAMark) => return Ok(Found::Foreign(format!("cache user {user} has no tags of ours"))),
-            Ok(MarkRead::Malformed(tags)) => {
-                let message = format!("the tags of cache user {user} cannot be understood: {tags}; it is left alone");
-                return Ok(Found::Unknown(Failure::blocked(Reason::Malformed, message)));
-            }
-            Err(why) => return Ok(Found::Unknown(why)),
-        };
-        if mark.installation != self.installation || mark.tenant != *tenant {
-            return Ok(Found::Foreign(format!("cache user {user} is marked as {mark}")));
-        }
-        self.known().marks.insert(user.clone(), mark.clone());
         let status = described.status.unwrap_or_default();
-        Ok(Found::Ours {
-            mark,
-            pending: (status != "active").then_some(status),
-        })
+        let pending = (status != "active").then_some(status);
+        // A user that can be added to the group is never believed to be ours from memory: another may have been made in its place
+        // between two looks. One that is changing is not added, and its tags cannot be read.
+        let joinable = pending.is_none() && membership != Membership::Member;
+        let mark = match self.mark(user, described.arn.as_deref(), !joinable).await {
+            Ok(mark) => mark,
+            Err(why) => return Presence::Unknown(why),
+        };
+        let found = self.owned(tenant, user, mark);
+        let mut known = self.known();
+        match &found {
+            Presence::Ours(mark) => known.marks.insert(user.clone(), mark.clone()),
+            Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => known.marks.remove(user),
+        };
+        match found {
+            Presence::Ours(mark) => Presence::Ours(CacheUserSeen {
+                mark,
+                pending,
+                membership,
+            }),
+            Presence::Absent => Presence::Absent,
+            Presence::Foreign(what) => Presence::Foreign(what),
+            Presence::Unknown(why) => Presence::Unknown(why),
+        }
+    }
+
+    /// The mark of a user of this tenant, or why it is none.
+    fn owned(&self, tenant: &TenantName, user: &CacheUser, mark: MarkRead) -> Presence<Mark> {
+        match mark {
+            MarkRead::Mark(mark) if mark.installation == self.installation && mark.tenant == *tenant => {
+                Presence::Ours(mark)
+            }
+            MarkRead::Mark(mark) => Presence::Foreign(format!("cache user {user} is marked as {mark}")),
+            MarkRead::NotAMark => Presence::Foreign(format!("cache user {user} has no tags of ours")),
+            MarkRead::Malformed(tags) => {
+                let message = format!("the tags of cache user {user} cannot be understood: {tags}; it is left alone");
+                Presence::Unknown(Failure::blocked(Reason::Malformed, message))
+            }
+        }
     }
 
     /// A user by its id; `None` only if the service says that there is none.
@@ -142,10 +158,11 @@ impl ElastiCache {
         }
     }
 
-    /// The mark of a user that is there, from its tags unless this process knows it already.
-    async fn mark(&self, user: &CacheUser, arn: Option<&str>) -> Result<MarkRead, Failure> {
-        if let Some(mark) = self.known().marks.get(user) {
-            return Ok(MarkRead::Mark(mark.clone()));
+    /// The mark of a user that is there, from its tags, unless this process knows it already and `memory_will_do`.
+    async fn mark(&self, user: &CacheUser, arn: Option<&str>, memory_will_do: bool) -> Result<MarkRead, Failure> {
+        let known = self.known().marks.get(user).filter(|_| memory_will_do).cloned();
+        if let Some(mark) = known {
+            return Ok(MarkRead::Mark(mark));
         }
         let call = call("ListTagsForResource", user.as_str());
         let request = self
