@@ -30,6 +30,16 @@ impl Session {
             identifier(login.as_str())
         )
     }
+
+    /// Before 16 it is the member's own attribute that says whether any membership of its gives it something; a role that inherits
+    /// nothing would be a member for ever without having anything from it.
+    fn inherits(&self, login: &RoleName) -> String {
+        if self.version >= MEMBERSHIP_OPTIONS {
+            String::new()
+        } else {
+            format!("ALTER ROLE {} INHERIT;\n", identifier(login.as_str()))
+        }
+    }
 }
 
 impl TenantLock {
@@ -98,7 +108,10 @@ impl TenantLock {
                 .iter()
                 .map(|name| format!("{settings} RESET {};\n", parameter(name))),
         );
-        sql.extend(changes.join.iter().map(|group| self.session.joins(login, group)));
+        if let Some(group) = &changes.join {
+            sql.push(self.session.inherits(login));
+            sql.push(self.session.joins(login, group));
+        }
         let doing = format!("configuring login {login} on server {}", self.server.name);
         let deed = Deed {
             operation: "configure-login",
