@@ -58,7 +58,7 @@ async fn n5_ten_tenants_at_once_get_through_a_throttled_account() {
     scenario.set(&SettingsText::of(scenario.stack()).with("interval: 2s, proof: 2s", "interval: 30s, proof: 1h"));
     scenario.start(&Manner::shipped()).await;
     scenario.stack().aws.set_rate("ssm.*", 30.0, 10.0);
-    scenario.stack().aws.set_rate("elasticache.*", 15.0, 5.0);
+    scenario.stack().aws.set_rate("elasticache.*", 15.0, 15.0);
     let mark = scenario.stack().aws.mark();
     let names: Vec<String> = (0..10).map(|number| format!("n5-t{number}")).collect();
     for name in &names {
