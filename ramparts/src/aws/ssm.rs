@@ -5,6 +5,8 @@
 mod read;
 mod write;
 
+use std::time::Duration;
+
 use aws_sdk_ssm::{Client, operation::get_parameter::GetParameterError, types::Parameter};
 use futures::future::try_join;
 use ramparts_core::{
@@ -18,6 +20,15 @@ use ramparts_core::{
 
 use super::error::failure;
 use crate::gate::{Call, Gate};
+
+/// How long to wait before each further look at a parameter that must be there: about two seconds in all.
+const READ_AFTER_WRITE: [Duration; 5] = [
+    Duration::from_millis(60),
+    Duration::from_millis(140),
+    Duration::from_millis(300),
+    Duration::from_millis(600),
+    Duration::from_millis(900),
+];
 
 /// One installation's branch of Parameter Store.
 #[derive(Clone, Debug)]
@@ -85,6 +96,18 @@ impl Ssm {
             next = page.next_token.filter(|token| !token.is_empty());
             if next.is_none() {
                 return Ok(all);
+            }
+        }
+    }
+
+    /// One parameter that must be there, because it was just put or a put was refused for it: its absence is looked at again for about
+    /// two seconds, for a read may lag behind a write.
+    async fn get_expected(&self, name: &str) -> Result<Option<Stored>, Failure> {
+        let mut waits = READ_AFTER_WRITE.iter();
+        loop {
+            match (self.get(name).await?, waits.next()) {
+                (None, Some(wait)) => tokio::time::sleep(*wait).await,
+                (found, _) => return Ok(found),
             }
         }
     }

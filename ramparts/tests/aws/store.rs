@@ -171,6 +171,25 @@ async fn a_record_that_was_just_put_is_waited_for() {
 }
 
 #[tokio::test]
+async fn a_copy_that_must_be_there_is_waited_for_and_read_by_its_name() {
+    let bench = bench().await;
+    bench.aws.set_stale_reads(Duration::from_millis(500));
+    bench.ssm.create_copy(&acme(), &app("api"), &copy('a')).await.unwrap();
+    let listed = bench.ssm.observe(&acme()).await.unwrap();
+    assert_eq!(listed.copy(&app("api")), &Presence::Absent, "the sandbox does not lag");
+    let found = bench.ssm.copy(&acme(), &app("api")).await.unwrap();
+    let Presence::Ours(seen) = &found else {
+        panic!("{found:?}")
+    };
+    assert_eq!((&seen.copy, seen.version.as_str()), (&copy('a'), "1"));
+    assert_eq!(bench.ssm.copy(&acme(), &app("worker")).await.unwrap(), Presence::Absent);
+    bench.aws.hand().put_parameter(COPY, "another's").unwrap();
+    bench.aws.set_stale_reads(Duration::ZERO);
+    let found = bench.ssm.copy(&acme(), &app("api")).await.unwrap();
+    assert!(matches!(found, Presence::Foreign(_)), "{found:?}");
+}
+
+#[tokio::test]
 async fn values_that_are_not_ours_are_foreign_and_never_read_as_ours() {
     let bench = bench().await;
     let hand = bench.aws.hand();

@@ -1,7 +1,5 @@
 //! What a stored value is: ours, another's, or ours and not to be understood.
 
-use std::time::Duration;
-
 use ramparts_core::{
     enrolment::StoreSide,
     failure::Failure,
@@ -15,15 +13,6 @@ use ramparts_core::{
 use serde::Deserialize;
 
 use super::{Ssm, Stored};
-
-/// How long to wait before each further look at a record that must be there: about two seconds in all.
-const READ_AFTER_WRITE: [Duration; 5] = [
-    Duration::from_millis(60),
-    Duration::from_millis(140),
-    Duration::from_millis(300),
-    Duration::from_millis(600),
-    Duration::from_millis(900),
-];
 
 pub(super) const SERVER_FORM: &str = "server/v1";
 
@@ -49,12 +38,10 @@ impl Ssm {
         expected: bool,
     ) -> Result<Option<Record>, Failure> {
         let name = self.prefix.record(tenant, number);
-        let mut waits = READ_AFTER_WRITE.iter();
-        let found = loop {
-            match (self.get(&name).await?, waits.next()) {
-                (None, Some(wait)) if expected => tokio::time::sleep(*wait).await,
-                (found, _) => break found,
-            }
+        let found = if expected {
+            self.get_expected(&name).await?
+        } else {
+            self.get(&name).await?
         };
         let Some(stored) = found else { return Ok(None) };
         match Record::read(&stored.value, &self.installation, tenant, number) {
@@ -65,6 +52,12 @@ impl Ssm {
             )),
             Read::Malformed(why) => Err(malformed(&name, &why)),
         }
+    }
+
+    /// The copy of an app that must be there, read by its very name: a listing may not show it yet.
+    pub async fn copy(&self, tenant: &TenantName, app: &AppName) -> Result<Presence<CopySeen>, Failure> {
+        let found = self.get_expected(&self.prefix.copy(tenant, app)).await?;
+        Ok(found.map_or(Presence::Absent, |stored| self.judge_copy(tenant, app, &stored)))
     }
 
     /// What the store knows about a server.
@@ -120,15 +113,19 @@ impl Ssm {
         let Some(app) = stored.last_segment().and_then(|name| AppName::parse(name).ok()) else {
             return;
         };
-        let presence = match PublishedCopy::read(&stored.value, &self.installation, tenant, &app) {
+        let presence = self.judge_copy(tenant, &app, stored);
+        view.copies.insert(app, presence);
+    }
+
+    fn judge_copy(&self, tenant: &TenantName, app: &AppName, stored: &Stored) -> Presence<CopySeen> {
+        match PublishedCopy::read(&stored.value, &self.installation, tenant, app) {
             Read::Ours(copy) => Presence::Ours(CopySeen {
                 copy,
                 version: stored.version.to_string(),
             }),
             Read::Foreign => Presence::Foreign(format!("{} holds a value that is not a copy of ours", stored.name)),
             Read::Malformed(why) => Presence::Unknown(malformed(&stored.name, &why)),
-        };
-        view.copies.insert(app, presence);
+        }
     }
 }
 

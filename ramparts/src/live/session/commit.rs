@@ -153,13 +153,19 @@ impl LiveSession {
         let at = self.desired.whereabouts(self.placed()?, ledger.life());
         let copy = at.and_then(|at| PublishedCopy::of(credential, number, issued_at, &at));
         let copy = copy.ok_or_else(|| Failure::defect(format!("the endpoints of {app} are not known in this pass")))?;
-        match self.live.store.create_copy(&self.desired.tenant, app, &copy).await? {
-            Created::Written => Ok(Outcome::Done),
-            // Ours, from a reply that was lost, or another's: the next pass reads it and knows.
-            Created::Existed => Err(Failure::transient(
-                Reason::LostRace,
-                format!("the copy of {app} appeared while it was being published; looking again"),
-            )),
+        let (store, tenant) = (&self.live.store, &self.desired.tenant);
+        if store.create_copy(tenant, app, &copy).await? == Created::Written {
+            return Ok(Outcome::Done);
+        }
+        // Ours, from a reply that was lost or behind a listing that lags: then all is well. Or another's, which the next pass reads.
+        match store.copy(tenant, app).await? {
+            Presence::Ours(seen) if seen.copy.record == number && seen.copy.holds(credential) => Ok(Outcome::Done),
+            Presence::Absent | Presence::Ours(_) | Presence::Foreign(_) | Presence::Unknown(_) => {
+                Err(Failure::transient(
+                    Reason::LostRace,
+                    format!("the copy of {app} appeared while it was being published; looking again"),
+                ))
+            }
         }
     }
 }
