@@ -2,7 +2,7 @@
 //! code and service message, from which anything that looks like a password is taken out. An SDK error is never printed itself: its
 //! `Debug` holds the request.
 
-use std::error::Error;
+use std::{collections::BTreeMap, error::Error};
 
 use aws_sdk_ssm::{
     config::http::HttpResponse,
@@ -208,7 +208,32 @@ fn causes(error: &(dyn Error + 'static)) -> String {
     said.join(": ")
 }
 
-/// A text from outside, fit for a message: no longer than a few lines, and without anything that looks like a password of ours or is
+/// The same text for the same refusal: services put the id of the request into some messages, and a status would change with each try.
+fn without_request_ids(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let mut clean = String::with_capacity(text.len());
+    let mut kept = 0;
+    for (at, found) in ["request id", "requestid"]
+        .iter()
+        .flat_map(|name| lower.match_indices(name))
+        .collect::<BTreeMap<_, _>>()
+    {
+        let after = at + found.len();
+        let is_id = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let id = text[after..].trim_start_matches([':', '=', ' ', '"']);
+        let begin = text.len() - id.len();
+        if begin == after || at < kept {
+            continue;
+        }
+        clean.push_str(&text[kept..begin]);
+        clean.push('…');
+        kept = text.len() - id.trim_start_matches(is_id).len();
+    }
+    clean.push_str(&text[kept..]);
+    clean
+}
+
+/// A text from outside, fit for a message: no longer than a few lines, the same each time, and without anything that looks like a password of ours or is
 /// one of `hidden`. Services do repeat the values that they refuse.
 fn scrub(text: &str, hidden: &[&Secret]) -> String {
     let mut text = text.replace(char::is_control, " ");
@@ -227,6 +252,7 @@ fn scrub(text: &str, hidden: &[&Secret]) -> String {
         rest = rest[at + Password::PREFIX.len()..].trim_start_matches(|c: char| c.is_ascii_alphanumeric());
     }
     clean.push_str(rest);
+    let clean = without_request_ids(&clean);
     match clean.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &clean[..end]),
         None => clean,
@@ -265,6 +291,19 @@ mod tests {
             assert_eq!((failure.class, failure.reason), (class, reason), "{status}");
             assert!(failure.message.contains("PutParameter /ramparts/acme/api"), "{failure}");
         }
+    }
+
+    #[test]
+    fn the_same_refusal_reads_the_same_however_often_it_is_met() {
+        let said = |id: &str| {
+            format!("denied (Service: AWSKMS; Status Code: 400; Request ID: {id}; Proxy: null), RequestId={id}")
+        };
+        let (one, other) = (scrub(&said("0f1e-2d3c"), &[]), scrub(&said("aa55-77"), &[]));
+        assert_eq!(one, other);
+        assert!(
+            one.starts_with("denied (Service: AWSKMS; Status Code: 400; Request ID: …; Proxy: null)"),
+            "{one}"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod write;
 use std::time::Duration;
 
 use aws_sdk_ssm::{Client, operation::get_parameter::GetParameterError, types::Parameter};
-use futures::future::try_join;
+use futures::future::join;
 use ramparts_core::{
     failure::Failure,
     name::{Installation, StorePrefix, TenantName},
@@ -65,7 +65,9 @@ impl Ssm {
     /// it says could be anything.
     pub async fn observe(&self, tenant: &TenantName) -> Result<StoreView, Failure> {
         let (ledger, copies) = (self.prefix.ledger(tenant), self.prefix.copies(tenant));
-        let (records, copies) = try_join(self.list(&ledger), self.list(&copies)).await?;
+        let (records, copies) = join(self.list(&ledger), self.list(&copies)).await;
+        // Of two failures always the same one is told, whichever came first: a status must not change for as long as an outage lasts.
+        let (records, copies) = (records?, copies?);
         let mut view = StoreView::default();
         for stored in records {
             self.take_record(tenant, &stored, &mut view)?;

@@ -131,6 +131,18 @@ async fn a_fault_on_a_later_page_or_on_one_listing_spoils_the_whole_view() {
 }
 
 #[tokio::test]
+async fn of_two_listings_that_fail_the_ledger_s_failure_is_told_whichever_came_first() {
+    let Bench { aws, clients, .. } = bench().await;
+    let ssm = store(&impatient(&clients));
+    let fail = |fault, path| aws.inject(Rule::new("GetParametersByPath", fault, Times::UntilCleared).about(path));
+    fail(Fault::Timeout, "/ramparts/_ledger/acme");
+    fail(Fault::Throttle, "/ramparts/acme");
+    let failure = ssm.observe(&acme()).await.unwrap_err();
+    assert_eq!(failure.reason, Reason::StoreUnreachable, "{failure}");
+    assert!(failure.message.contains("/ramparts/_ledger/acme"), "{failure}");
+}
+
+#[tokio::test]
 async fn no_fault_of_the_cache_service_looks_like_an_absent_user() {
     let bench = bench().await;
     bench.create_user("api", &password('a')).await.unwrap();
