@@ -121,7 +121,7 @@ impl TenantLock {
         self.session.transact_until(deed, &guards, &sql, Some(closed)).await
     }
 
-    /// Schema and default privileges, from a second session, inside the database. What it did is in the database's mark.
+    /// Schema, default privileges and what a new group missed, from a second session, inside the database. What it did is in the database's mark.
     pub async fn prepare_database(
         &mut self,
         tenant: &TenantName,
@@ -203,6 +203,59 @@ ALTER DATABASE {database} ALLOW_CONNECTIONS true"
     )
 }
 
+/// A group that has nothing in this database yet gets what it would have had by default privileges, had it been there when each thing
+/// of the owner group's was made; `{…}` are literals. That is a group that was dropped and made again: a role that still has anything
+/// cannot be dropped. One that has something is left as it is, since the owner may have taken from it what it lacks. It comes before
+/// whatever else gives the groups something. A thing that is dropped at the same moment needs no grant.
+const CATCHES_UP: &str = "DO $ramparts$
+DECLARE
+    fresh record;
+    given text;
+BEGIN
+    FOR fresh IN
+        SELECT rolname, tables, sequences, (SELECT oid FROM pg_roles WHERE rolname = {owner}) AS owner
+        FROM pg_roles JOIN (VALUES
+            ({read_write}, 'SELECT, INSERT, UPDATE, DELETE', 'USAGE, SELECT, UPDATE'),
+            ({read_only}, 'SELECT', 'SELECT')) AS rights (name, tables, sequences) ON rolname = name
+        WHERE NOT EXISTS (SELECT FROM pg_shdepend WHERE refclassid = 'pg_authid'::regclass AND refobjid = pg_roles.oid
+            AND deptype = 'a' AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database()))
+    LOOP
+        FOR given IN
+            WITH place AS (
+                SELECT oid, nspname, nspowner FROM pg_namespace
+                WHERE NOT starts_with(nspname, 'pg_') AND has_schema_privilege(oid, 'USAGE')
+            )
+            SELECT format('USAGE ON SCHEMA %I', nspname) FROM place WHERE nspowner = fresh.owner
+            UNION ALL
+            SELECT format('%s ON TABLE %I.%I', fresh.tables, nspname, relname) FROM pg_class JOIN place ON place.oid = relnamespace
+            WHERE relowner = fresh.owner AND relkind IN ('r', 'p', 'v', 'm', 'f')
+            UNION ALL
+            SELECT format('%s ON SEQUENCE %I.%I', fresh.sequences, nspname, relname) FROM pg_class JOIN place ON place.oid = relnamespace
+            WHERE relowner = fresh.owner AND relkind = 'S'
+            UNION ALL
+            SELECT CASE prokind
+                WHEN 'p' THEN format('EXECUTE ON PROCEDURE %I.%I(%s)', nspname, proname, pg_get_function_identity_arguments(pg_proc.oid))
+                ELSE format('EXECUTE ON FUNCTION %s', pg_proc.oid::regprocedure) END
+            FROM pg_proc JOIN place ON place.oid = pronamespace WHERE proowner = fresh.owner
+        LOOP
+            BEGIN
+                EXECUTE format('GRANT %s TO %I', given, fresh.rolname);
+            EXCEPTION WHEN undefined_table OR undefined_function OR undefined_object OR invalid_schema_name THEN
+                NULL;
+            END;
+        END LOOP;
+    END LOOP;
+END $ramparts$;
+";
+
+fn catches_up(tenant: &TenantName) -> String {
+    let group = |access| literal(RoleName::group(tenant, access).as_str());
+    CATCHES_UP
+        .replace("{owner}", &group(Access::Owner))
+        .replace("{read_write}", &group(Access::ReadWrite))
+        .replace("{read_only}", &group(Access::ReadOnly))
+}
+
 /// Default privileges hold for what the owner group creates, in whichever schema: an owner login always acts as its group. None is
 /// limited to a schema, because only one that is not can take from PUBLIC what PUBLIC has everywhere, the right to run routines.
 /// - `readWrite` changes rows and not tables: no TRUNCATE, no TRIGGER, no REFERENCES.
@@ -216,8 +269,9 @@ fn prepares(tenant: &TenantName, database: &DatabaseName, mark: &Mark) -> String
         read_only,
     } = Groups::of(tenant);
     let defaults = format!("ALTER DEFAULT PRIVILEGES FOR ROLE {owner}");
+    let catches_up = catches_up(tenant);
     format!(
-        "REVOKE ALL ON SCHEMA public FROM PUBLIC;
+        "{catches_up}REVOKE ALL ON SCHEMA public FROM PUBLIC;
 GRANT USAGE, CREATE ON SCHEMA public TO {owner};
 GRANT USAGE ON SCHEMA public TO {read_write}, {read_only};
 {defaults} GRANT USAGE ON SCHEMAS TO {read_write}, {read_only};

@@ -89,8 +89,9 @@ const MIGRATE: &str = r#"CREATE TABLE orders (id serial PRIMARY KEY, what text);
     CREATE TYPE "Bill ing".mood AS ENUM ('good');
     CREATE FUNCTION twice(n int, m "Bill ing".mood DEFAULT 'good') RETURNS int LANGUAGE sql RETURN n * 2;
     CREATE PROCEDURE done(INOUT n int, OUT m int) LANGUAGE plpgsql AS 'BEGIN m := n; END';
-    CREATE AGGREGATE middle(float8 ORDER BY anyelement)
-        (SFUNC = ordered_set_transition, STYPE = internal, FINALFUNC = percentile_disc_final, FINALFUNC_EXTRA);
+    CREATE FUNCTION kept(float8, int) RETURNS float8 LANGUAGE sql RETURN $1;
+    CREATE FUNCTION given(float8, float8) RETURNS float8 LANGUAGE sql RETURN $1 + $2;
+    CREATE AGGREGATE middle(float8 ORDER BY int) (SFUNC = kept, STYPE = float8, INITCOND = '1', FINALFUNC = given);
     CREATE TABLE hidden (id int); REVOKE ALL ON hidden FROM regrouped__readonly, regrouped__readwrite;
     CREATE TEMPORARY TABLE scratch (id int)"#;
 
