@@ -48,6 +48,8 @@ pub(super) struct RoleRow {
     /// `name=value`, in the tenant's database.
     pub settings: Option<Vec<String>>,
     pub member_of: Vec<String>,
+    /// Attributes that no role of ours is made with.
+    pub powers: String,
 }
 
 /// `$1` the database, `$2` the roles asked for, `$3` the groups, `$4` how a mark of this tenant begins, `$5` the owner of databases.
@@ -78,6 +80,9 @@ SELECT json_build_object(
         'can_login', role.rolcanlogin,
         'connections', role.rolconnlimit,
         'expired', coalesce(role.rolvaliduntil < now(), false),
+        'powers', concat_ws(', ', CASE WHEN role.rolsuper THEN 'SUPERUSER' END, CASE WHEN role.rolcreaterole THEN 'CREATEROLE' END,
+            CASE WHEN role.rolcreatedb THEN 'CREATEDB' END, CASE WHEN role.rolreplication THEN 'REPLICATION' END,
+            CASE WHEN role.rolbypassrls THEN 'BYPASSRLS' END),
         'settings', (SELECT to_json(setconfig) FROM pg_db_role_setting
             WHERE setrole = role.oid AND setdatabase = (SELECT oid FROM base)),
         'member_of', (SELECT coalesce(json_agg(DISTINCT held.rolname::text), '[]')

@@ -39,6 +39,7 @@ impl Server {
             None => inner.look_anywhere(whose, wanted).await?,
         };
         inner.is_the_one(&catalog, id)?;
+        inner.points_out_powers(whose, &catalog);
         view(whose, &catalog)
     }
 }
@@ -67,6 +68,20 @@ impl Inner {
             doing: &doing,
         };
         session.catalog(deed, whose, wanted).await
+    }
+
+    /// What another's hand added to a role of ours is not ours to take away, but somebody should know.
+    fn points_out_powers(&self, whose: Whose<'_>, catalog: &Catalog) {
+        let ours = |role: &&RoleRow| matches!(whose.read(role.comment.as_deref()), Presence::Ours(_));
+        for role in catalog.roles.iter().filter(|role| !role.powers.is_empty()).filter(ours) {
+            tracing::warn!(
+                server = %self.name,
+                tenant = %whose.tenant,
+                role = role.name,
+                attributes = role.powers,
+                "a role of this tenant has attributes that it was not made with; they are left as they are"
+            );
+        }
     }
 
     fn is_the_one(&self, catalog: &Catalog, id: &str) -> Result<(), Failure> {
