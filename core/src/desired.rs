@@ -13,7 +13,7 @@ use crate::{
     },
     observed::StoreView,
     reason::Reason,
-    settings::{Endpoint, Settings, Tier},
+    settings::{Endpoint, Settings, Tier, guc},
 };
 
 /// What a tenant should have.
@@ -27,10 +27,8 @@ pub struct Desired {
     pub uid: String,
     /// The generation of it that was read.
     pub generation: i64,
-    /// The plan's name.
-    pub plan: PlanName,
-    /// What the plan allows every login.
-    pub limits: Limits,
+    /// The plan that is asked for, and what it allows every login; none if the settings do not know it: then the limits in force stay.
+    pub plan: Option<(PlanName, Limits)>,
     /// The apps that should have a credential.
     pub apps: BTreeMap<AppName, DesiredApp>,
     /// A placement that the manifest pins.
@@ -41,6 +39,8 @@ pub struct Desired {
     pub once_ready: bool,
     /// Observe and report only.
     pub suspend: bool,
+    /// What the manifest asks and the settings do not know. A tenant that is there is looked after all the same; a new one waits.
+    pub complaints: Vec<Failure>,
     /// What the manifest asks that this version does not do.
     pub unsupported: Vec<&'static str>,
     /// Where records and copies are kept.
@@ -89,16 +89,17 @@ pub fn desire(tenant: &Tenant, settings: &Settings) -> Result<Desired, Failure> 
     let name =
         TenantName::parse(tenant.metadata.name.as_deref().unwrap_or_default()).map_err(|error| refusal(&error))?;
     let spec = &tenant.spec;
-    let (plan, limits) = limits(spec, settings)?;
-    let apps = apps(&name, spec, settings)?;
+    let mut complaints = Vec::new();
+    let plan = limits(spec, settings).map_err(|failure| complaints.push(failure)).ok();
+    let apps = apps(&name, spec, settings, &mut complaints)?;
     let status = tenant.status.as_ref();
     Ok(Desired {
         installation: settings.installation.clone(),
         uid: tenant.metadata.uid.clone().unwrap_or_default(),
         generation: tenant.metadata.generation.unwrap_or_default(),
         plan,
-        limits,
         apps,
+        complaints,
         pin: pin(spec, settings)?,
         hint: status
             .and_then(|status| status.placement.as_ref())
@@ -134,7 +135,10 @@ pub fn desire(tenant: &Tenant, settings: &Settings) -> Result<Desired, Failure> 
 /// that was reported lost stays lost until it is there again.
 fn remembers_a_database(status: &TenantStatus) -> bool {
     let lost = |condition: &Condition| condition.reason == Reason::DatabaseLost.as_str();
-    status.db_ready || status.apps.iter().any(|app| app.version.is_some()) || status.conditions.iter().any(lost)
+    let issued = status.apps.iter().any(|app| app.record.is_some());
+    (status.db_ready && issued)
+        || status.apps.iter().any(|app| app.version.is_some())
+        || status.conditions.iter().any(lost)
 }
 
 /// A broken name, in the words of the vocabulary.
@@ -183,38 +187,47 @@ fn limits(spec: &TenantSpec, settings: &Settings) -> Result<(PlanName, Limits), 
         Some(name) => PlanName::parse(name).map_err(|_| unknown(name))?,
     };
     let plan = settings.plans.get(&name).ok_or_else(|| unknown(name.as_str()))?;
+    let named = settings
+        .plans
+        .values()
+        .flat_map(|plan| plan.role_settings().into_keys());
     let limits = Limits {
         connections: plan.connections,
         settings: plan.role_settings(),
-        ours: settings
-            .plans
-            .values()
-            .flat_map(|plan| plan.role_settings().into_keys())
+        // The timeouts have keys of their own: nobody else sets them, even when no plan does any more.
+        ours: named
+            .chain([guc::STATEMENT_TIMEOUT, guc::IDLE_IN_TRANSACTION_TIMEOUT].map(str::to_owned))
             .collect(),
     };
     Ok((name, limits))
 }
 
-fn apps(tenant: &TenantName, spec: &TenantSpec, settings: &Settings) -> Result<BTreeMap<AppName, DesiredApp>, Failure> {
-    let named = |names: &[String]| -> Result<BTreeSet<AppName>, Failure> {
-        names
-            .iter()
-            .map(|name| {
-                AppName::parse(name)
-                    .ok()
-                    .filter(|app| settings.apps.contains_key(app))
-                    .ok_or_else(|| {
-                        Failure::refused(
-                            Reason::UnknownApp,
-                            format!("app {name:?} in spec.apps is not in the settings"),
-                        )
-                    })
-            })
-            .collect()
-    };
+fn apps(
+    tenant: &TenantName,
+    spec: &TenantSpec,
+    settings: &Settings,
+    complaints: &mut Vec<Failure>,
+) -> Result<BTreeMap<AppName, DesiredApp>, Failure> {
+    let known = |name: &String| AppName::parse(name).ok().filter(|app| settings.apps.contains_key(app));
     let changes = spec.apps.as_ref();
-    let add = named(changes.map_or(&[], |changes| &changes.add))?;
-    let remove = named(changes.map_or(&[], |changes| &changes.remove))?;
+    let mut add = BTreeSet::new();
+    for name in changes.map_or(&[][..], |changes| &changes.add) {
+        match known(name) {
+            Some(app) => {
+                add.insert(app);
+            }
+            None => complaints.push(Failure::refused(
+                Reason::UnknownApp,
+                format!("app {name:?} in spec.apps.add is not in the settings; what it has is kept"),
+            )),
+        }
+    }
+    // What the settings do not have is removed already.
+    let remove: BTreeSet<AppName> = changes
+        .map_or(&[][..], |changes| &changes.remove)
+        .iter()
+        .filter_map(known)
+        .collect();
     let mut apps = BTreeMap::new();
     for (name, app) in &settings.apps {
         if remove.contains(name) || (app.opt_in && !add.contains(name)) {

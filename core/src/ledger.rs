@@ -154,6 +154,10 @@ pub struct Ledger {
     pub confirmed_missing: BTreeSet<RecordNo>,
 }
 
+/// How many lost records are mended without a person. A crash loses none and a slip of the hand a few; a number far beyond the ledger is
+/// likelier a mistake in the place that names it.
+pub const MOST_MENDED: usize = 8;
+
 impl Ledger {
     /// The record with the highest number.
     pub fn last(&self) -> Option<&Record> {
@@ -208,11 +212,13 @@ impl Ledger {
             .collect()
     }
 
-    /// The numbers up to `highest` that have no record that was read.
+    /// The numbers up to `highest` that have no record that was read; no more of them than one over what is mended without a person.
     pub fn missing(&self, highest: Option<RecordNo>) -> Vec<RecordNo> {
         let mut missing = Vec::new();
         let mut number = Some(self.life());
-        while let Some(n) = number.filter(|n| highest.is_some_and(|highest| *n <= highest)) {
+        while let Some(n) =
+            number.filter(|n| highest.is_some_and(|highest| *n <= highest) && missing.len() <= MOST_MENDED)
+        {
             if !self.records.contains_key(&n) {
                 missing.push(n);
             }

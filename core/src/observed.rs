@@ -321,7 +321,16 @@ impl CacheView {
 impl StoreView {
     /// Every number that a record or a copy names.
     pub fn numbers(&self) -> impl Iterator<Item = RecordNo> {
-        let copies = self.copies.values().filter_map(|copy| match copy {
+        let copies = self.copies.iter().filter_map(|(app, copy)| match copy {
+            // One that holds what another record issued is misnumbered: a conflict, not the trace of a record.
+            Presence::Ours(seen)
+                if self
+                    .ledger
+                    .newest(app)
+                    .is_some_and(|(_, issued)| seen.copy.holds(issued)) =>
+            {
+                None
+            }
             Presence::Ours(seen) => Some(seen.copy.record),
             Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => None,
         });

@@ -40,6 +40,8 @@ pub struct Plan {
     pub again: bool,
     /// What would be written if this pass might write: it is suspended, has no lock, or cannot make its claim.
     pub held: Vec<Step>,
+    /// What a person should know though nothing is wrong.
+    pub notes: Vec<String>,
 }
 
 /// A step, why, and which earlier steps must be done before it.
@@ -157,6 +159,7 @@ impl<'a> Draft<'a> {
             judged: BTreeSet::new(),
             again: false,
             held: Vec::new(),
+            notes: Vec::new(),
         };
         Self {
             desired,
@@ -175,6 +178,9 @@ impl<'a> Draft<'a> {
     /// database there; only then what each app has and lacks.
     fn survey(&mut self) {
         self.note_what_could_not_be_read();
+        for complaint in &self.desired.complaints {
+            self.wrong(Layer::Store, None, complaint.clone());
+        }
         let Some(placement) = self.placement() else { return };
         let Some(store) = self.observed.store.known() else {
             return;
@@ -189,13 +195,30 @@ impl<'a> Draft<'a> {
         let groups = self.missing_groups();
         let holdings = self.holdings(store, &placement, &whereabouts);
         if store.ledger.records.is_empty() && self.root.is_empty() {
-            // Nothing was committed and nothing will be: no server may hear of this tenant.
+            // Nothing was committed and nothing will be: no server may hear of this tenant, and nothing can be said of it.
+            self.plan.judged.clear();
             return;
         }
+        self.note_what_waits_for_a_rotation(store);
         self.prepare_database(store, groups);
         self.plan_logins(store, &holdings);
         self.plan_cache_users(&holdings);
         self.prove_and_publish(&holdings, &whereabouts);
+    }
+
+    /// What an app was issued stands until it is issued anew: a person who changed the settings is told so.
+    fn note_what_waits_for_a_rotation(&mut self, store: &StoreView) {
+        for (app, wanted) in &self.desired.apps {
+            let Some((_, credential)) = store.ledger.newest(app) else {
+                continue;
+            };
+            let profile = credential.cache.as_ref().map(|cache| cache.profile);
+            if credential.access != wanted.access || profile != wanted.cache {
+                self.plan.notes.push(format!(
+                    "the changed access or cache profile of {app} takes effect with its next rotation"
+                ));
+            }
+        }
     }
 
     /// Every layer and every object that could not be read, said once; whatever else is decided, nothing is committed then.

@@ -52,6 +52,11 @@ reasons! {
     /// All 9999 record numbers are used.
     LedgerFull,
 
+    /// Nothing is asked for: every app is removed or has to be added.
+    NoApps,
+    /// More numbers have no record than a crash or a slip leaves behind.
+    RecordsMissing,
+
     /// Something with this name exists and does not bear our mark.
     NotOwned,
     /// Another claimant took this tenant over.

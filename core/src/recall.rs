@@ -22,6 +22,8 @@ pub struct Recall {
     pub proofs: BTreeMap<(AppName, Layer), Proof>,
     /// How many passes in a row the cache has refused an app's credential.
     pub refusals: BTreeMap<AppName, u32>,
+    /// How many passes in a row the database has refused an app's credential, with its login there to be used.
+    pub login_refusals: BTreeMap<AppName, u32>,
     /// How long a proof stays fresh.
     pub proof_lasts: Duration,
 }
@@ -49,6 +51,13 @@ impl Recall {
         })
     }
 
+    /// Whether a server has refused this app's credential for good: twice in a row, with nothing under way.
+    pub fn is_refused(&self, app: &AppName) -> bool {
+        [&self.refusals, &self.login_refusals]
+            .into_iter()
+            .any(|counted| counted.get(app).is_some_and(|times| *times > 1))
+    }
+
     /// The memory after a pass: what logged in is fresh, what was refused is counted.
     #[must_use]
     pub fn after(&self, pass: Pass<'_>, now: Timestamp) -> Self {
@@ -63,16 +72,20 @@ impl Recall {
                 app,
                 record,
                 login,
-                from: Source::Ledger,
+                from,
             } = &planned.step
             {
-                // A login made in this very pass has no known identity yet: it is proven once more in the next.
-                let seen = pass.observed.database.known().map(|view| view.login(login));
-                let object = match seen {
-                    Some(Presence::Ours(seen)) => login_object(&at, seen),
-                    Some(Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_)) | None => String::new(),
+                let seen = match pass.observed.database.known().map(|view| view.login(login)) {
+                    Some(Presence::Ours(seen)) => Some(seen),
+                    Some(Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_)) | None => None,
                 };
-                next.note((app, Layer::Database), *record, object, outcome, now);
+                if *from == Source::Ledger {
+                    // A login made in this very pass has no known identity yet: it is proven once more in the next.
+                    let object = seen.map_or_else(String::new, |seen| login_object(&at, seen));
+                    next.note((app, Layer::Database), *record, object, outcome, now);
+                }
+                let usable = seen.is_some_and(|seen| seen.can_login && !seen.expired);
+                count(&mut next.login_refusals, app, outcome, usable);
             }
             if let Step::ProveCacheUser {
                 app,
@@ -84,7 +97,7 @@ impl Recall {
                 if *from == Source::Ledger {
                     next.note((app, Layer::Cache), *record, user_object(&at, user), outcome, now);
                 }
-                next.count(app, outcome, pass.observed.is_settled(user));
+                count(&mut next.refusals, app, outcome, pass.observed.is_settled(user));
             }
         }
         next
@@ -98,18 +111,18 @@ impl Recall {
             self.proofs.remove(&key);
         }
     }
+}
 
-    /// Only a refusal by a user with nothing under way is a sighting.
-    fn count(&mut self, app: &AppName, outcome: &Outcome, settled: bool) {
-        match outcome {
-            Outcome::Failed(failure) if failure.reason == Reason::LoginRefused && settled => {
-                *self.refusals.entry(app.clone()).or_default() += 1;
-            }
-            Outcome::Done => {
-                self.refusals.remove(app);
-            }
-            Outcome::Failed(_) | Outcome::Pending(..) | Outcome::Skipped => {}
+/// Only a refusal by something with nothing under way is a sighting.
+fn count(refusals: &mut BTreeMap<AppName, u32>, app: &AppName, outcome: &Outcome, settled: bool) {
+    match outcome {
+        Outcome::Failed(failure) if failure.reason == Reason::LoginRefused && settled => {
+            *refusals.entry(app.clone()).or_default() += 1;
         }
+        Outcome::Done => {
+            refusals.remove(app);
+        }
+        Outcome::Failed(_) | Outcome::Pending(..) | Outcome::Skipped => {}
     }
 }
 

@@ -75,8 +75,10 @@ pub fn report(pass: Pass<'_>, previous: Option<&TenantStatus>, now: Timestamp) -
     let mut status = previous.cloned().unwrap_or_default();
     status.observed_generation = Some(pass.desired.generation);
     status.phase = phase(pass, &problems, previous);
-    if status.plan.is_none() || is_in_force(pass) {
-        status.plan = Some(pass.desired.plan.to_string());
+    if let Some((plan, _)) = &pass.desired.plan
+        && (status.plan.is_none() || is_in_force(pass))
+    {
+        status.plan = Some(plan.to_string());
     }
     status.db_ready = summary.flag(Layer::Database);
     status.redis_ready = summary.flag(Layer::Cache);

@@ -48,7 +48,12 @@ impl Draft<'_> {
             }
         }
         // New credentials are issued together or not at all: one record, and no half of it blocked by a name that is taken.
-        let clean = hindered.is_empty() && !self.database_blocked;
+        let started = !store.ledger.records.is_empty();
+        let clean = hindered.is_empty() && !self.database_blocked && (started || self.desired.complaints.is_empty());
+        if self.desired.apps.is_empty() && !started {
+            let message = "this tenant asks for no app, so there is nothing to make; add one, or take one out of spec.apps.remove";
+            self.wrong(Layer::Store, None, Failure::refused(Reason::NoApps, message));
+        }
         let committed = self.commit(store, placement, if clean { &fresh } else { &[] });
         if committed.is_empty() {
             hindered.extend(fresh);
@@ -113,7 +118,7 @@ impl Draft<'_> {
         at: &Whereabouts,
     ) -> Option<String> {
         let name = self.desired.prefix.copy(&self.desired.tenant, app);
-        if seen.copy.record != number {
+        if seen.copy.record < number {
             let message = format!(
                 "{name} holds record {}, the ledger has {number}; publishing forward is not done by this version",
                 seen.copy.record
@@ -121,7 +126,7 @@ impl Draft<'_> {
             self.wrong(Layer::Store, Some(app), Failure::blocked(Reason::NotSupported, message));
             return None;
         }
-        if !seen.copy.holds(credential) {
+        if seen.copy.record != number || !seen.copy.holds(credential) {
             let message =
                 format!("{name} and ledger record {number} give different values; nothing is created from either");
             self.wrong(

@@ -39,15 +39,17 @@ impl Draft<'_> {
         let record = store.ledger.life();
         let database = self.desired.database();
         let mut last: Vec<usize> = Vec::new();
-        if !groups.is_empty() {
+        // A group that is made again has lost all that the old one was granted.
+        let made_again = !groups.is_empty();
+        if made_again {
             let because = "the tenant's privileges belong to groups, not to logins";
             last = vec![self.step(Step::CreateGroups { groups, record }, because, vec![])];
         }
         let (exists, sealed, layout) = match &view.database {
             Presence::Ours(seen) => (
                 true,
-                seen.sealed && seen.mark.is_some(),
-                seen.mark.as_ref().and_then(|m| m.layout),
+                seen.sealed && seen.mark.is_some() && !made_again,
+                seen.mark.as_ref().and_then(|mark| mark.layout).filter(|_| !made_again),
             ),
             Presence::Absent | Presence::Foreign(_) | Presence::Unknown(_) => (false, false, None),
         };
@@ -152,19 +154,22 @@ impl Draft<'_> {
 
     /// What must change on a login, so that it has the plan's limits, acts as its owner group if it is an owner, and is in its group.
     fn changes(&self, seen: Option<&LoginSeen>, access: Access) -> LoginChanges {
-        let limits = &self.desired.limits;
+        let limits = self.desired.plan.as_ref().map(|(_, limits)| limits);
         let group = RoleName::group(&self.desired.tenant, access);
-        let mut wanted = limits.settings.clone();
+        let mut wanted = limits.map_or_else(BTreeMap::new, |limits| limits.settings.clone());
         if access == Access::Owner {
             wanted.insert("role".into(), group.to_string());
         }
         let none = BTreeMap::new();
         let has = seen.map_or(&none, |seen| &seen.settings);
         LoginChanges {
-            connections: (seen.map(|seen| seen.connections) != Some(limits.connections)).then_some(limits.connections),
-            reset: has
-                .keys()
-                .filter(|key| limits.ours.contains(*key) && !wanted.contains_key(*key))
+            connections: limits
+                .map(|it| it.connections)
+                .filter(|it| seen.map(|seen| seen.connections) != Some(*it)),
+            reset: limits
+                .into_iter()
+                .flat_map(|limits| limits.ours.iter())
+                .filter(|key| has.contains_key(*key) && !wanted.contains_key(*key))
                 .cloned()
                 .collect(),
             set: wanted

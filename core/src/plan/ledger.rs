@@ -3,9 +3,10 @@
 
 use crate::{
     failure::Failure,
-    ledger::{Claim, CredentialNames, IssueDraft, Placement, whole_seconds},
+    ledger::{Claim, CredentialNames, IssueDraft, MOST_MENDED, Placement, whole_seconds},
+    mark::Mark,
     name::{AppName, RecordNo},
-    observed::{Layer, Presence, StoreView},
+    observed::{CopySeen, Layer, Presence, StoreView},
     reason::Reason,
     secret::Secret,
     step::{Source, Step},
@@ -22,6 +23,14 @@ impl Draft<'_> {
         let missing = store.ledger.missing(self.observed.highest());
         if missing.is_empty() {
             return true;
+        }
+        if missing.len() > MOST_MENDED {
+            let message = format!(
+                "more than {MOST_MENDED} numbers up to {} have no record; nothing is written before a person has looked at what names them",
+                self.observed.highest().map_or(0, RecordNo::get),
+            );
+            self.wrong(Layer::Store, None, Failure::blocked(Reason::RecordsMissing, message));
+            return false;
         }
         if let Some(number) = missing
             .iter()
@@ -55,7 +64,7 @@ impl Draft<'_> {
         let here = here.and_then(|placement| self.desired.databases.get(&placement.database));
         for (app, copy) in &store.copies {
             let Presence::Ours(seen) = copy else { continue };
-            let elsewhere = Some(&seen.copy.database.endpoint) != here && !self.is_provable(seen);
+            let elsewhere = Some(&seen.copy.database.endpoint) != here && !self.is_provable(app, seen);
             if elsewhere && missing.contains(&seen.copy.record) {
                 let message = format!(
                     "record {} is missing, and the copy of {app} that names it points at {}, which is not where this tenant is looked \
@@ -81,7 +90,7 @@ impl Draft<'_> {
         let mut apps = Vec::new();
         for (app, copy) in &store.copies {
             let Presence::Ours(seen) = copy else { continue };
-            if seen.copy.record == record && self.is_provable(seen) {
+            if seen.copy.record == record && self.is_provable(app, seen) {
                 let because = "its record is missing and the copy may stand in for it, if it logs in";
                 let login = seen.copy.database.username.clone();
                 let from = Source::Copy;
@@ -126,20 +135,19 @@ impl Draft<'_> {
         }
     }
 
-    /// A copy can be proven only where its login and its user are there to log in.
-    fn is_provable(&self, seen: &crate::observed::CopySeen) -> bool {
-        let login = self
-            .observed
-            .database
-            .known()
-            .is_some_and(|view| matches!(view.login(&seen.copy.database.username), Presence::Ours(_)));
-        let user = seen.copy.cache.as_ref().is_none_or(|cache| {
-            self.observed
-                .cache
-                .known()
-                .is_some_and(|view| matches!(view.user(&cache.username), Presence::Ours(_)))
+    /// A copy can be proven only where its login and its user are there to log in, bear the mark of that very app and record, and did not
+    /// refuse it time and again: one app that drifted must not keep the others' record from being mended.
+    fn is_provable(&self, app: &AppName, seen: &CopySeen) -> bool {
+        let is_its = |mark: &Mark| mark.app.as_ref() == Some(app) && mark.record == seen.copy.record;
+        let database = self.observed.database.known();
+        let login = database.is_some_and(
+            |view| matches!(view.login(&seen.copy.database.username), Presence::Ours(login) if is_its(&login.mark)),
+        );
+        let cache = self.observed.cache.known();
+        let user = seen.copy.cache.as_ref().is_none_or(|copy| {
+            cache.is_some_and(|view| matches!(view.user(&copy.username), Presence::Ours(user) if is_its(&user.mark)))
         });
-        login && user
+        login && user && !self.observed.recall.is_refused(app)
     }
 
     /// Commits what this pass has to commit: credentials for new apps, or the claim of a Tenant that was created again.

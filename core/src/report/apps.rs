@@ -50,12 +50,14 @@ fn status(
         Presence::Absent | Presence::Unknown(_) => last_version(previous, app).cloned(),
         Presence::Foreign(_) => None,
     };
+    // A record that is missing for now takes nothing from what was said of it.
+    let last = previous.and_then(|status| status.apps.iter().find(|last| last.name == app.as_str()));
     let mut status = AppStatus {
         name: app.to_string(),
-        record: None,
-        issued_at: None,
-        login: None,
-        cache_user: None,
+        record: last.and_then(|last| last.record),
+        issued_at: last.and_then(|last| last.issued_at.clone()),
+        login: last.and_then(|last| last.login.clone()),
+        cache_user: last.and_then(|last| last.cache_user.clone()),
         parameter: Some(pass.desired.prefix.copy(&pass.desired.tenant, app)),
         version,
         state: AppState::Pending,

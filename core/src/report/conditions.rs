@@ -192,7 +192,10 @@ impl Summary {
 
 fn standing(pass: Pass<'_>, layer: Layer, problems: &[Problem], previous: Option<&TenantStatus>) -> Standing {
     let last = last_flag(layer, previous);
-    let own: Vec<&Problem> = problems.iter().filter(|problem| problem.layer == layer).collect();
+    let own: Vec<&Problem> = problems
+        .iter()
+        .filter(|problem| problem.layer == layer && !problem.is_about_the_manifest())
+        .collect();
     let worst = own.first();
     if worst.is_none_or(|worst| worst.weight != Weight::Wrong) && !pass.plan.judged.contains(&layer) {
         // Nothing was said about this layer: it keeps its flag, and the reason is whatever kept us from looking.
@@ -255,11 +258,20 @@ fn in_sync(layer: Layer) -> &'static str {
     }
 }
 
+/// What a person should know besides.
+fn asides<'a>(pass: Pass<'a>) -> impl Iterator<Item = &'a str> {
+    pass.desired
+        .unsupported
+        .iter()
+        .copied()
+        .chain(pass.plan.notes.iter().map(String::as_str))
+}
+
 fn ready_message(pass: Pass<'_>) -> String {
     let mut message = String::from("every published credential logs in");
-    for answer in &pass.desired.unsupported {
+    for said in asides(pass) {
         message.push_str("; ");
-        message.push_str(answer);
+        message.push_str(said);
     }
     message
 }
@@ -278,6 +290,6 @@ fn message<'a>(problems: impl Iterator<Item = &'a Problem>, pass: Pass<'_>) -> S
     if all.len() > shown.len() {
         shown.push(&more);
     }
-    shown.extend(&pass.desired.unsupported);
+    shown.extend(asides(pass));
     shown.join("; ")
 }

@@ -36,6 +36,14 @@ pub(super) enum Weight {
 }
 
 impl Problem {
+    /// It says something of what is asked for, and nothing of any server.
+    pub(super) fn is_about_the_manifest(&self) -> bool {
+        matches!(
+            self.failure.reason,
+            Reason::UnknownPlan | Reason::UnknownApp | Reason::NoApps
+        )
+    }
+
     /// Nothing goes on until a person acts. Drift is no such thing: the tenant works, with less than it should have.
     pub(super) fn needs_a_person(&self) -> bool {
         let degraded = matches!(

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Mutex};
 
 use ramparts_core::{
-    api::{DeletionPolicy, PlacementPin, Rotation, Tenant, TenantSpec, TenantStatus},
+    api::{AppStatus, DeletionPolicy, PlacementPin, Rotation, Tenant, TenantSpec, TenantStatus},
     desired::{Desired, desire},
     failure::Failure,
     settings::Settings,
@@ -76,6 +76,13 @@ impl Wish {
         self
     }
 
+    /// `spec.apps.add`, whether the settings know the app or not.
+    pub fn adding(mut self, app: &str) -> Self {
+        let changes = self.tenant.spec.apps.get_or_insert_default();
+        changes.add.push(app.into());
+        self
+    }
+
     pub fn suspended(mut self) -> Self {
         self.tenant.spec.suspend = Some(true);
         self
@@ -113,10 +120,17 @@ impl Wish {
         self
     }
 
-    /// The status says that the database was once ready.
+    /// The status says that record 1 was issued and that the database was once ready.
     pub fn once_ready(self) -> Self {
+        let apps = self.apps.iter().map(|name| AppStatus {
+            name: name.clone(),
+            record: Some(1),
+            ..AppStatus::default()
+        });
+        let apps = apps.collect();
         self.status(TenantStatus {
             db_ready: true,
+            apps,
             ..TenantStatus::default()
         })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proptest::prelude::*;
+use proptest::{prelude::*, test_runner::RngSeed};
 use ramparts_core::{
     cursor::{Cursor, Outcome},
     failure::Failure,
@@ -122,7 +122,7 @@ fn touches_what_is_not_ours(observed: &Observed, step: &Step) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, rng_seed: RngSeed::Fixed(crate::SEED), ..ProptestConfig::default() })]
 
     #[test]
     fn a_plan_is_a_function_of_what_was_seen(scene in scene()) {

@@ -234,7 +234,7 @@ fn the_phase_follows_what_is_known() {
 fn a_refused_manifest_leaves_everything_in_force_and_in_sight() {
     let (mut world, mut wish) = (world(), tenant("acme").app("api"));
     let before = world.pass(&mut wish, now()).report;
-    let refusal = wish.clone().plan("huge").desire().unwrap_err();
+    let refusal = wish.clone().pinned(Some("third"), None).desire().unwrap_err();
     let after = refuse(&refusal, 2, wish.tenant.status.as_ref(), minutes_later(1));
     assert_eq!(flags(&after), [true; 3]);
     assert_eq!(
@@ -245,14 +245,55 @@ fn a_refused_manifest_leaves_everything_in_force_and_in_sight() {
         (after.status.phase, after.status.observed_generation),
         (Phase::Blocked, Some(2))
     );
-    assert_eq!(condition(&after.status, "Ready"), Some(("False", "UnknownPlan")));
-    assert_eq!(condition(&after.status, "Stalled"), Some(("True", "UnknownPlan")));
+    assert_eq!(condition(&after.status, "Ready"), Some(("False", "UnknownPlacement")));
+    assert_eq!(condition(&after.status, "Stalled"), Some(("True", "UnknownPlacement")));
     assert_eq!(
         (events(&after), after.next),
-        (vec!["Warning UnknownPlan".into()], Next::Retry(Class::Refused))
+        (vec!["Warning UnknownPlacement".into()], Next::Retry(Class::Refused))
     );
     let again = refuse(&refusal, 2, Some(&after.status), minutes_later(2));
     assert_eq!((again.status, again.events), (after.status, vec![]));
+}
+
+#[test]
+fn a_plan_that_the_settings_do_not_know_is_said_and_everything_else_is_looked_after() {
+    let (mut world, mut wish) = (World::ready(&["api"]), tenant("acme").app("api"));
+    world.pass(&mut wish, now());
+    let mut wish = wish.plan("huge");
+    world.login_mut("acme_api").connections = 1;
+    world.cache.users.clear();
+    let passed = world.pass(&mut wish, minutes_later(1));
+    assert_eq!(
+        condition(&passed.report.status, "Ready"),
+        Some(("False", "UnknownPlan"))
+    );
+    assert_eq!(
+        condition(&passed.report.status, "CredentialsReady"),
+        Some(("True", "Provisioned"))
+    );
+    assert_eq!(
+        (flags(&passed.report), passed.report.status.phase),
+        ([true; 3], Phase::Blocked)
+    );
+    assert_eq!(passed.report.status.plan.as_deref(), Some("standard"));
+    assert_eq!(world.cache.users.len(), 1, "what was lost is made again");
+    assert_eq!(world.login_mut("acme_api").connections, 1, "the limits in force stay");
+}
+
+#[test]
+fn a_new_tenant_with_an_unknown_plan_or_app_waits() {
+    for mut wish in [
+        tenant("acme").app("api").plan("huge"),
+        tenant("acme").app("api").adding("nosuch"),
+    ] {
+        let mut world = world();
+        let passed = world.pass(&mut wish, now());
+        assert!(!passed.plan.writes());
+        assert_eq!(
+            (flags(&passed.report), passed.report.status.phase),
+            ([false; 3], Phase::Blocked)
+        );
+    }
 }
 
 #[test]

@@ -88,6 +88,12 @@ fn law_3_no_flag_is_true_for_a_tenant_that_was_not_issued_anything() {
 }
 
 #[test]
+fn a_tenant_without_apps_has_nothing_that_could_be_ready() {
+    let passed = world().pass(&mut tenant("acme"), now());
+    assert_eq!(flags(&passed.report), [false; 3]);
+}
+
+#[test]
 fn law_3_a_flag_keeps_its_last_value_while_its_layer_could_not_be_read() {
     let denied = || Some(fault(Reason::AccessDenied));
     for break_it in [

@@ -129,15 +129,11 @@ fn a_record_that_would_not_fit_is_refused_before_anything_is_written() {
 fn what_the_settings_do_not_have_is_refused_by_name() {
     let refused = |wish: crate::common::Wish| wish.desire().unwrap_err();
     let wish = || tenant("acme").app("api");
-    let mut unknown_app = wish();
-    unknown_app.tenant.spec.apps = Some(ramparts_core::api::AppChanges {
-        add: vec!["nosuch".into()],
-        remove: vec![],
-    });
+    let complained = |wish: crate::common::Wish| wish.desired().complaints[0].clone();
     for (failure, reason, name) in [
-        (refused(wish().plan("huge")), Reason::UnknownPlan, "huge"),
-        (refused(wish().plan("NOT A PLAN")), Reason::UnknownPlan, "NOT A PLAN"),
-        (refused(unknown_app), Reason::UnknownApp, "nosuch"),
+        (complained(wish().plan("huge")), Reason::UnknownPlan, "huge"),
+        (complained(wish().plan("NOT A PLAN")), Reason::UnknownPlan, "NOT A PLAN"),
+        (complained(wish().adding("nosuch")), Reason::UnknownApp, "nosuch"),
         (
             refused(wish().pinned(Some("third"), None)),
             Reason::UnknownPlacement,

@@ -1,6 +1,6 @@
 //! The next number, and numbers whose record was lost. A number that any layer names has a record that was read, or nothing is committed.
 
-use crate::common::{World, findings, now, record, role, tenant, told, troubles, world, world::mark, writes};
+use crate::common::{World, app, findings, now, record, role, tenant, told, troubles, world, world::mark, writes};
 use ramparts_core::{
     ledger::Body,
     name::RecordNo,
@@ -85,16 +85,50 @@ fn law_1_a_filled_record_gives_back_the_very_same_credentials() {
 }
 
 #[test]
-fn a_copy_that_does_not_log_in_fills_nothing_and_makes_nothing_void() {
-    let (mut world, mut wish) = (
-        World::ready(&["api"]).lost_record(1).confirmed(1),
-        tenant("acme").app("api"),
-    );
+fn a_copy_that_is_refused_once_is_tried_again_and_one_that_is_refused_for_good_stands_for_nothing() {
+    let mut world = World::ready(&["api", "worker"]).lost_record(1).confirmed(1);
+    let mut wish = tenant("acme").app("api").app("worker");
     world.refusing.insert("acme_api".into());
-    for minute in 0..3 {
+    for minute in 0..2 {
         world.pass(&mut wish, crate::common::minutes_later(minute));
         assert!(!world.has_record(1));
     }
+    world.pass(&mut wish, crate::common::minutes_later(2));
+    let ledger = &world.store.ledger;
+    assert!(
+        ledger.credential(record(1), &app("worker")).is_some(),
+        "the others' values are safe again"
+    );
+    assert!(ledger.credential(record(1), &app("api")).is_none());
+    let plan = world.plan(&wish);
+    assert_eq!(
+        (writes(&plan), troubles(&plan)),
+        (vec![], vec!["store api wrong: CredentialLost".into()])
+    );
+}
+
+#[test]
+fn a_copy_with_another_number_and_the_same_values_is_a_conflict_and_no_trace_of_a_record() {
+    for number in [2, 400] {
+        let mut world = World::ready(&["api"]);
+        world.copy_mut("api").copy.record = record(number);
+        let plan = world.plan(&tenant("acme").app("api"));
+        assert_eq!(
+            (writes(&plan), troubles(&plan)),
+            (vec![], vec!["store api wrong: CredentialConflict".into()])
+        );
+    }
+}
+
+#[test]
+fn a_number_far_beyond_the_ledger_is_left_to_a_person() {
+    let mut world = World::ready(&["api"]);
+    world.login_mut("acme_api").mark.record = record(400);
+    let plan = world.plan(&tenant("acme").app("api"));
+    assert_eq!(
+        (writes(&plan), troubles(&plan)),
+        (vec![], vec!["store wrong: RecordsMissing".into()])
+    );
 }
 
 #[test]
@@ -267,4 +301,31 @@ fn a_world_with_nothing_in_it_has_no_number() {
     let wish = tenant("acme").app("reporting");
     assert_eq!(world().observe(&wish.desired()).highest(), None);
     assert_eq!(first_commit(&world().plan(&wish)), Some(RecordNo::FIRST));
+}
+
+#[test]
+fn a_tenant_is_looked_for_under_every_name_that_it_has_may_have_had_or_would_get() {
+    let logins = |world: &World, wish: &crate::common::Wish| -> Vec<String> {
+        let names = wish.desired().names_to_look_for(&world.store);
+        names.iter().map(|names| names.login.to_string()).collect()
+    };
+    let wish = tenant("acme").app("api").app("reporting");
+    assert_eq!(logins(&world(), &wish), ["acme_api", "acme_reporting"], "would get");
+    assert_eq!(
+        logins(&World::ready(&["api"]), &wish),
+        ["acme_api", "acme_reporting_2"],
+        "has, and would get"
+    );
+    let retained = World::ready(&["api", "worker"]);
+    assert_eq!(
+        logins(&retained, &tenant("acme").app("api")),
+        ["acme_api", "acme_worker"],
+        "has, though it left"
+    );
+    let lost = World::ready(&["api"]).lost_record(1);
+    assert_eq!(
+        logins(&lost, &wish),
+        ["acme_api", "acme_api_2", "acme_reporting", "acme_reporting_2"],
+        "the copy names record 1, which may have given any app a login"
+    );
 }

@@ -310,8 +310,9 @@ fn a_group_that_was_dropped_is_made_again_before_its_logins_join_it() {
         [
             "create roles acme__readonly",
             "close database acme to all but its own groups <- 1",
-            "configure login acme_reporting <- 2",
-            "log in as acme_reporting <- 2",
+            "set privileges inside database acme <- 2",
+            "configure login acme_reporting <- 3",
+            "log in as acme_reporting <- 3",
         ]
     );
 }

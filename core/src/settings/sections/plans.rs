@@ -78,6 +78,10 @@ fn refused(name: &str) -> Option<String> {
     let spelled = name.bytes().next().is_some_and(first) && name.bytes().all(rest) && name.len() <= 63;
     match name {
         "role" | "session_authorization" | "search_path" => Some("may not be set by a plan".to_owned()),
+        // The server rewrites what it is given for these, so that no comparison would ever find them set.
+        "temp_tablespaces" | "local_preload_libraries" | "session_preload_libraries" => {
+            Some("is a quoted list, which a plan cannot set".to_owned())
+        }
         guc::STATEMENT_TIMEOUT => Some("has a key of its own: use statementTimeout".to_owned()),
         guc::IDLE_IN_TRANSACTION_TIMEOUT => Some("has a key of its own: use idleInTransactionTimeout".to_owned()),
         _ if !spelled => Some("is not the name of a PostgreSQL setting: only a-z, 0-9, '_' and '.'".to_owned()),
