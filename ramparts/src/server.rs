@@ -1,28 +1,37 @@
 //! `/livez`, `/readyz` and `/metrics`. Live means that the process turns; ready means that the Tenants were listed. Neither asks a
 //! backend: an outage of RDS must not restart the operator.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::{Router, extract::State, http::StatusCode, routing::get};
 use tokio::net::TcpListener;
 
 use crate::metrics::Metrics;
 
-/// Whether the Tenants were listed.
-#[derive(Debug, Default)]
-pub struct Health(AtomicBool);
+/// What the first listing of the Tenants still waits for; `None` when they were listed.
+#[derive(Debug)]
+pub struct Health(Mutex<Option<String>>);
+
+impl Default for Health {
+    fn default() -> Self {
+        let waiting = "the Tenants were not listed yet: is the CRD there, and may we list it?";
+        Self(Mutex::new(Some(waiting.to_owned())))
+    }
+}
 
 impl Health {
-    /// They were.
+    /// They were listed.
     pub fn ready(&self) {
-        self.0.store(true, Ordering::Release);
+        *self.waiting() = None;
     }
 
-    fn is_ready(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+    /// They cannot be listed before this is so.
+    pub fn waits_for(&self, what: String) {
+        *self.waiting() = Some(what);
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -36,13 +45,9 @@ pub async fn serve(listener: TcpListener, metrics: Arc<Metrics>, health: Arc<Hea
     axum::serve(listener, router).await
 }
 
-async fn readyz(State(health): State<Arc<Health>>) -> (StatusCode, &'static str) {
-    if health.is_ready() {
-        (StatusCode::OK, "ok\n")
-    } else {
-        (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "the Tenants were not listed yet: is the CRD there, and may we list it?\n",
-        )
+async fn readyz(State(health): State<Arc<Health>>) -> (StatusCode, String) {
+    match &*health.waiting() {
+        None => (StatusCode::OK, "ok\n".to_owned()),
+        Some(what) => (StatusCode::SERVICE_UNAVAILABLE, format!("{what}\n")),
     }
 }
