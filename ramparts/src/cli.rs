@@ -1,22 +1,30 @@
 //! The command line: arguments, and what each command does.
 
-use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
-use futures::channel::mpsc;
-use kube::Client;
+use futures::{FutureExt, channel::mpsc};
+use kube::{Client, Resource};
+use ramparts_core::api::Tenant;
 use tokio::net::TcpListener;
 
 use crate::{
     cluster::Kubernetes,
     controller::{self, Operator},
+    gate::Gate,
     memory::Memory,
     metrics::Metrics,
     server::{self, Health},
     setup::{self, Current, Setup},
     telemetry,
 };
+
+/// How long passes under way may take to end after a signal: two calls that time out. Kubernetes must allow for more before it kills.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// How often an API server without our definition is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(3);
 
 /// Gives every tenant its database, its cache users and its credentials, and never changes a credential unless asked.
 #[derive(Debug, Parser)]
@@ -112,21 +120,59 @@ async fn run(arguments: RunArguments) -> anyhow::Result<()> {
     let health = Arc::new(Health::default());
     let serving = tokio::spawn(server::serve(listener, Arc::clone(&metrics), Arc::clone(&health)));
 
+    let shutdown = shutdown()?.shared();
+    let gate = Gate::new(Arc::clone(&metrics));
+    let cluster = Kubernetes::new(client.clone(), std::env::var("HOSTNAME").ok(), gate);
+    tokio::select! {
+        () = defined(&cluster, &health) => {}
+        () = shutdown.clone() => return Ok(()),
+    }
     let current = Arc::new(Current::new(setup));
     let operator = Arc::new(Operator {
         current: Arc::clone(&current),
-        cluster: Kubernetes::new(client.clone(), std::env::var("HOSTNAME").ok()),
+        cluster,
         memory: Memory::default(),
         metrics: Arc::clone(&metrics),
     });
     let (changed, new_settings) = mpsc::channel(1);
     let following = tokio::spawn(setup::follow(arguments.settings, text, current, metrics, changed));
-    let shutdown = shutdown()?;
-    controller::run(client, operator, arguments.concurrency, new_settings, health, shutdown).await;
+    let running = controller::run(
+        client,
+        operator,
+        arguments.concurrency,
+        new_settings,
+        health,
+        shutdown.clone(),
+    );
+    tokio::select! {
+        () = running => {}
+        // A pass may be cut off anywhere: the next one finds what it left.
+        () = async { shutdown.await; tokio::time::sleep(GRACE).await } => {
+            tracing::warn!("passes under way did not end in time; they are cut off");
+        }
+    }
     following.abort();
     serving.abort();
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Waits until the API server serves Tenants and their statuses; nothing outside is touched before.
+async fn defined(cluster: &Kubernetes, health: &Health) {
+    loop {
+        let why = match cluster.missing().await {
+            Ok(missing) if missing.is_empty() => return,
+            Ok(missing) => format!(
+                "the API server does not serve {} of {}; apply deploy/crd/tenants.ramparts.com.yaml (or the output of `ramparts crd`)",
+                missing.join(" and "),
+                Tenant::api_version(&())
+            ),
+            Err(failure) => format!("the API server does not say whether it serves Tenants: {failure}"),
+        };
+        tracing::error!("{why}; nothing is done until then");
+        health.waits_for(why);
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
 }
 
 async fn client() -> anyhow::Result<Client> {
@@ -135,7 +181,7 @@ async fn client() -> anyhow::Result<Client> {
         .context("looking for a cluster (KUBECONFIG, or a service account)")?;
     // Retries are owned by the reconciler's backoff: the client's own would hold a pass for minutes.
     config.default_retry = false;
-    config.connect_timeout = Some(std::time::Duration::from_secs(5));
+    config.connect_timeout = Some(Duration::from_secs(5));
     Client::try_from(config).context("building the Kubernetes client")
 }
 

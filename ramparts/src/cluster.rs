@@ -17,8 +17,16 @@ use ramparts_core::{
 };
 use serde_json::json;
 
+use crate::gate::Gate;
+
 /// The name under which everything that we write in Kubernetes is owned.
 pub const FIELD_MANAGER: &str = "ramparts";
+
+/// What is done at the API server, for words and for counting.
+const READ: &str = "read";
+const WRITE_STATUS: &str = "write-status";
+const PUBLISH_EVENT: &str = "publish-event";
+const DISCOVER: &str = "discover";
 
 /// Where Tenants are read and reported on.
 pub trait Cluster: Send + Sync + 'static {
@@ -35,8 +43,10 @@ pub trait Cluster: Send + Sync + 'static {
 /// A real API server.
 #[derive(Clone)]
 pub struct Kubernetes {
+    client: Client,
     tenants: Api<Tenant>,
     recorder: Recorder,
+    gate: Gate,
 }
 
 impl std::fmt::Debug for Kubernetes {
@@ -47,24 +57,42 @@ impl std::fmt::Debug for Kubernetes {
 
 impl Kubernetes {
     /// Over this client. `instance` names the pod in events.
-    pub fn new(client: Client, instance: Option<String>) -> Self {
+    pub fn new(client: Client, instance: Option<String>, gate: Gate) -> Self {
         let reporter = Reporter {
             controller: FIELD_MANAGER.into(),
             instance,
         };
         Self {
             tenants: Api::all(client.clone()),
-            recorder: Recorder::new(client, reporter),
+            recorder: Recorder::new(client.clone(), reporter),
+            client,
+            gate,
         }
+    }
+
+    /// What the API server would have to serve for us to work, and does not. Without a place for statuses everything would be made
+    /// and nothing reported.
+    pub async fn missing(&self) -> Result<Vec<String>, Failure> {
+        let version = Tenant::api_version(&());
+        let work = async {
+            match self.client.list_api_group_resources(&version).await {
+                Ok(list) => Ok(list.resources.into_iter().map(|resource| resource.name).collect()),
+                Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Vec::new()),
+                Err(error) => Err(failure(DISCOVER, &version, &error)),
+            }
+        };
+        let served: Vec<String> = self.gate.pass_kubernetes(DISCOVER, &version, work).await?;
+        let tenants = Tenant::plural(&());
+        let needed = [tenants.to_string(), format!("{tenants}/status")];
+        Ok(needed.into_iter().filter(|name| !served.contains(name)).collect())
     }
 }
 
 impl Cluster for Kubernetes {
     async fn read(&self, name: &str) -> Result<Option<Tenant>, Failure> {
-        self.tenants
-            .get_opt(name)
-            .await
-            .map_err(|error| failure("reading", name, &error))
+        let work = self.tenants.get_opt(name);
+        let work = async { work.await.map_err(|error| failure(READ, name, &error)) };
+        self.gate.pass_kubernetes(READ, name, work).await
     }
 
     async fn write_status(&self, tenant: &Tenant, status: &TenantStatus) -> Result<(), Failure> {
@@ -83,14 +111,18 @@ impl Cluster for Kubernetes {
         let patch = crate::mutant::patch_in_parts(patch);
         let mut params = PatchParams::apply(FIELD_MANAGER).force();
         params.field_validation = Some(ValidationDirective::Strict);
-        self.tenants
-            .patch_status(&name, &params, &Patch::Apply(&patch))
-            .await
-            .map(drop)
-            .map_err(|error| failure("writing the status of", &name, &error))
+        let patch = Patch::Apply(&patch);
+        let work = self.tenants.patch_status(&name, &params, &patch);
+        let work = async {
+            work.await
+                .map(drop)
+                .map_err(|error| failure(WRITE_STATUS, &name, &error))
+        };
+        self.gate.pass_kubernetes(WRITE_STATUS, &name, work).await
     }
 
     async fn publish(&self, tenant: &Tenant, events: &[Event]) {
+        let name = tenant.name_any();
         for event in events {
             let event = KubeEvent {
                 type_: if event.warning {
@@ -103,15 +135,19 @@ impl Cluster for Kubernetes {
                 action: "Reconcile".into(),
                 secondary: None,
             };
-            if let Err(error) = self.recorder.publish(&event, &tenant.object_ref(&())).await {
-                tracing::warn!(%error, reason = event.reason, "an event could not be published");
+            let about = tenant.object_ref(&());
+            let work = self.recorder.publish(&event, &about);
+            let work = async { work.await.map_err(|error| failure(PUBLISH_EVENT, &name, &error)) };
+            if let Err(failure) = self.gate.pass_kubernetes(PUBLISH_EVENT, &name, work).await {
+                tracing::warn!(%failure, reason = event.reason, "an event could not be published; no more are tried in this pass");
+                return;
             }
         }
     }
 }
 
-fn failure(doing: &str, name: &str, error: &kube::Error) -> Failure {
-    let message = format!("{doing} Tenant {name}: {error}");
+fn failure(operation: &str, name: &str, error: &kube::Error) -> Failure {
+    let message = format!("{operation} {name}: {error}");
     let status = if let kube::Error::Api(status) = error {
         Some(status)
     } else {

@@ -1,5 +1,6 @@
 //! The one place that every external call passes: to PostgreSQL, to AWS, to a cache. Here a call gets its deadline, is counted and
-//! timed, and, in the test-only build, can be made the last thing that the process ever does.
+//! timed, and, in the test-only build, can be made the last thing that the process ever does. Calls to the API server pass here too, for
+//! the deadline and the count.
 
 use std::{
     fmt::{self, Display},
@@ -42,6 +43,30 @@ impl Gate {
     /// A gate that counts into these metrics.
     pub fn new(metrics: Arc<Metrics>) -> Self {
         Self { metrics }
+    }
+
+    /// Makes a call to the API server. It has the same deadline and is counted, but apart: the cluster is where we work, not a server
+    /// that we work on.
+    pub async fn pass_kubernetes<T>(
+        &self,
+        operation: &'static str,
+        target: &str,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let started = Instant::now();
+        let result = match tokio::time::timeout(DEADLINE, work).await {
+            Ok(result) => result,
+            Err(_) => Err(Failure::transient(
+                Reason::Unexpected,
+                format!(
+                    "{operation} {target}: the API server did not answer within {} s",
+                    DEADLINE.as_secs()
+                ),
+            )),
+        };
+        self.metrics
+            .called_kubernetes(operation, started.elapsed(), result.as_ref().err());
+        result
     }
 
     /// Makes a call. A call that does not answer in time is Transient: it says nothing about what is there.

@@ -48,6 +48,8 @@ pub struct Metrics {
     registry: Registry,
     calls: Family<CallLabels, Counter>,
     call_seconds: Family<DurationLabels, Histogram>,
+    kubernetes_calls: Family<CallLabels, Counter>,
+    kubernetes_call_seconds: Family<DurationLabels, Histogram>,
     steps: Family<StepLabels, Counter>,
     reconciles: Family<ReconcileLabels, Counter>,
     reconcile_seconds: Histogram,
@@ -64,6 +66,8 @@ impl Default for Metrics {
             registry: Registry::with_prefix("ramparts"),
             calls: Family::default(),
             call_seconds: Family::new_with_constructor(seconds),
+            kubernetes_calls: Family::default(),
+            kubernetes_call_seconds: Family::new_with_constructor(seconds),
             steps: Family::default(),
             reconciles: Family::default(),
             reconcile_seconds: seconds(),
@@ -87,6 +91,16 @@ impl Default for Metrics {
             "external_call_seconds",
             "How long they took",
             metrics.call_seconds.clone(),
+        );
+        registry.register(
+            "kubernetes_calls",
+            "Calls to the API server, but for the watch",
+            metrics.kubernetes_calls.clone(),
+        );
+        registry.register(
+            "kubernetes_call_seconds",
+            "How long they took",
+            metrics.kubernetes_call_seconds.clone(),
         );
         registry.register("steps", "Steps carried out", metrics.steps.clone());
         registry.register("reconcile", "Passes over a tenant", metrics.reconciles.clone());
@@ -128,6 +142,22 @@ impl Metrics {
             })
             .inc();
         self.call_seconds
+            .get_or_create(&DurationLabels { layer, operation })
+            .observe(took.as_secs_f64());
+    }
+
+    /// A call to the API server came back.
+    pub fn called_kubernetes(&self, operation: Label, took: Duration, failure: Option<&Failure>) {
+        let layer = "kubernetes";
+        let result = failure.map_or("ok", |failure| failure.class.as_str());
+        self.kubernetes_calls
+            .get_or_create(&CallLabels {
+                layer,
+                operation,
+                result,
+            })
+            .inc();
+        self.kubernetes_call_seconds
             .get_or_create(&DurationLabels { layer, operation })
             .observe(took.as_secs_f64());
     }
