@@ -259,7 +259,7 @@ fn in_sync(layer: Layer) -> &'static str {
 }
 
 /// What a person should know besides.
-fn asides<'a>(pass: Pass<'a>) -> impl Iterator<Item = &'a str> {
+fn asides(pass: Pass<'_>) -> impl Iterator<Item = &str> {
     pass.desired
         .unsupported
         .iter()

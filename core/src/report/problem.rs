@@ -169,8 +169,9 @@ fn refused(pass: Pass<'_>, step: &Step, failure: &Failure) -> (Weight, Failure) 
         }
     }
     if matches!(step, Step::ProveLogin { .. }) && pass.observed.database.known().is_none() {
-        // Without the catalog nobody knows whether the login is there at all.
-        return (Weight::Unknown, failure.clone());
+        // Refused it is; whether that is drift, nobody knows without the catalog.
+        let refused = Failure::transient(Reason::LoginRefused, failure.message.clone());
+        return (Weight::Wrong, refused);
     }
     let message = format!(
         "{}; it was changed by another's hand and is not altered: a rotation replaces it",
