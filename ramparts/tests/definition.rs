@@ -1,6 +1,8 @@
 //! The definition of Tenant on a real API server: the table of manifests that `core/tests/crd.rs` runs through the rules without a
 //! cluster is sent to one, and objects that were there before a rule can still be changed and deleted.
 
+#![allow(clippy::unwrap_used)]
+
 use sandbox::{
     Stack,
     cluster::{Cluster, User},
