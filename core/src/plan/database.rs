@@ -31,6 +31,38 @@ fn proves(holding: &Holding) -> Step {
 }
 
 impl Draft<'_> {
+    /// A database that this tenant once had and that is gone is never made again: it would be empty, and look right.
+    pub(super) fn database_is_not_lost(&mut self, store: &StoreView) -> bool {
+        let Some(view) = self.observed.database.known() else {
+            return true;
+        };
+        let name = self.desired.database();
+        match &view.database {
+            Presence::Ours(_) => true,
+            Presence::Foreign(what) => {
+                let message = format!("database {name} exists and is not ours ({what}); it is left alone");
+                self.wrong(Layer::Database, None, Failure::blocked(Reason::NotOwned, message));
+                false
+            }
+            Presence::Unknown(_) => false,
+            Presence::Absent => {
+                let copy = store.copies.values().any(|copy| matches!(copy, Presence::Ours(_)));
+                let login = view.logins.values().any(|login| matches!(login, Presence::Ours(_)));
+                let once = copy || login || self.desired.once_ready;
+                // What could not be read may be what remembers a database.
+                let perhaps = store.copies.values().any(|copy| matches!(copy, Presence::Unknown(_)))
+                    || view.logins.values().any(|login| matches!(login, Presence::Unknown(_)));
+                if once {
+                    let message = format!(
+                        "database {name} is gone although this tenant once had it; restore it: it is never made again empty"
+                    );
+                    self.wrong(Layer::Database, None, Failure::blocked(Reason::DatabaseLost, message));
+                }
+                !once && !perhaps
+            }
+        }
+    }
+
     /// Groups, then the database, closed before it is opened, then what is inside it.
     pub(super) fn prepare_database(&mut self, store: &StoreView, groups: Option<Vec<(Access, RoleName)>>) {
         let (Some(view), Some(groups)) = (self.observed.database.known(), groups) else {
