@@ -17,7 +17,7 @@ use crate::{
     failure::Failure,
     ledger::{Claim, Placement},
     name::AppName,
-    observed::{Layer, Observed, Presence, StoreView},
+    observed::{Layer, Observed, StoreView},
     published::Whereabouts,
     reason::Reason,
     step::Step,

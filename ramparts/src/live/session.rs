@@ -11,7 +11,7 @@ use ramparts_core::{
     failure::{Class, Failure},
     ledger::{Credential, IssueDraft, Placement},
     name::{AppName, CacheUser, KeyPrefix, RecordNo, RoleName, TargetName, TenantName},
-    observed::{CacheView, DatabaseView, Observed, Presence, StoreView, View},
+    observed::{CacheView, DatabaseView, Observed, StoreView, View},
     reason::Reason,
     recall::Recall,
     step::{Source, Step},
@@ -369,7 +369,9 @@ impl LiveSession {
     /// What the mutant `overwrites-on-create` does: see `mutant.rs`.
     pub(crate) async fn overwrite_copies(&self) {
         for (app, copy) in &self.store.copies {
-            let Presence::Ours(seen) = copy else { continue };
+            let ramparts_core::observed::Presence::Ours(seen) = copy else {
+                continue;
+            };
             let mut copy = seen.copy.clone();
             copy.database.password = super::draw();
             self.live.store.overwrite_copy(&self.desired.tenant, app, &copy).await;
