@@ -130,10 +130,10 @@ async fn visit(object: Arc<Watched>, operator: Arc<Operator>) -> Result<Action, 
             sweep.mul_f64(0.9 + 0.2 * rand::random::<f64>())
         }
         Next::Soon => {
-            let tries = operator.memory.failed(&name).min(4);
+            let tries = operator.memory.failed(&name, None).min(4);
             Duration::from_millis(500).saturating_mul(2_u32.pow(tries)).min(sweep)
         }
-        Next::Retry(class) => delay(class, operator.memory.failed(&name), sweep, rand::random()),
+        Next::Retry(class) => delay(class, operator.memory.failed(&name, Some(class)), sweep, rand::random()),
     };
     Ok(Action::requeue(wait))
 }
@@ -164,7 +164,7 @@ fn after_failure(object: Arc<Watched>, failure: &Failure, operator: Arc<Operator
     let sweep = operator.current.get().settings.sweep.interval;
     Action::requeue(delay(
         failure.class,
-        operator.memory.failed(&object.name_any()),
+        operator.memory.failed(&object.name_any(), Some(failure.class)),
         sweep,
         rand::random(),
     ))

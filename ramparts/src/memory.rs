@@ -7,13 +7,14 @@ use std::{
     time::Duration,
 };
 
-use ramparts_core::{api::Tenant, recall::Recall};
+use ramparts_core::{api::Tenant, failure::Class, recall::Recall};
 
 #[derive(Debug, Default)]
 struct Remembered {
     uid: Option<String>,
     recall: Recall,
-    failures: u32,
+    /// Failures in a row of one class; none stands for something that is only under way.
+    failures: (Option<Class>, u32),
     sighted: bool,
 }
 
@@ -50,19 +51,20 @@ impl Memory {
         !std::mem::replace(&mut remembered.sighted, true)
     }
 
-    /// Counts a failure; gives how many there were in a row before it.
-    pub fn failed(&self, name: &str) -> u32 {
+    /// Counts a failure; gives how many of its class there were in a row before it. Another class begins anew: what was blocked for a day
+    /// and now meets a passing fault is looked at again soon.
+    pub fn failed(&self, name: &str, class: Option<Class>) -> u32 {
         let mut all = self.all();
-        let remembered = all.entry(name.to_owned()).or_default();
-        let before = remembered.failures;
-        remembered.failures = before.saturating_add(1);
+        let failures = &mut all.entry(name.to_owned()).or_default().failures;
+        let before = if failures.0 == class { failures.1 } else { 0 };
+        *failures = (class, before.saturating_add(1));
         before
     }
 
     /// A pass ended well.
     pub fn succeeded(&self, name: &str) {
         if let Some(remembered) = self.all().get_mut(name) {
-            remembered.failures = 0;
+            remembered.failures = (None, 0);
         }
     }
 
