@@ -136,11 +136,12 @@ fn is_in_force(pass: Pass<'_>) -> bool {
 fn phase(pass: Pass<'_>, problems: &[Problem], previous: Option<&TenantStatus>) -> Phase {
     let has = |test: fn(&Problem) -> bool| problems.iter().any(test);
     // What pods could once read makes the difference between not there yet and not as it was.
-    let published = pass
-        .observed
-        .store
-        .known()
-        .is_some_and(|store| store.copies.values().any(|copy| matches!(copy, Presence::Ours(_))));
+    let published = pass.observed.store.known().is_some_and(|store| {
+        pass.desired
+            .apps
+            .keys()
+            .all(|app| matches!(store.copy(app), Presence::Ours(_)))
+    });
     let once_ready = published || previous.is_some_and(|status| status.credentials_ready);
     let committed = pass
         .observed
