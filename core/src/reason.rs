@@ -28,8 +28,6 @@ reasons! {
     Provisioning,
     /// `suspend: true`: observed and reported, nothing written.
     Suspended,
-    /// The Tenant is being deleted.
-    Terminating,
 
     /// The tenant's or an app's name breaks a rule of the alphabet.
     InvalidName,

@@ -169,7 +169,7 @@ async fn defined(cluster: &Kubernetes, health: &Health) {
             ),
             Err(failure) => format!("the API server does not say whether it serves Tenants: {failure}"),
         };
-        tracing::error!("{why}; nothing is done until then");
+        tracing::error!(why, "nothing is done until the API server serves Tenants");
         health.waits_for(why);
         tokio::time::sleep(LOOK_AGAIN).await;
     }

@@ -147,7 +147,7 @@ impl Cluster for Kubernetes {
 }
 
 fn failure(operation: &str, name: &str, error: &kube::Error) -> Failure {
-    let message = format!("{operation} {name}: {error}");
+    let message = format!("{operation} {name} at the API server: {error}");
     let status = if let kube::Error::Api(status) = error {
         Some(status)
     } else {

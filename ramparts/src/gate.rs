@@ -10,6 +10,7 @@ use std::{
 };
 
 use ramparts_core::{failure::Failure, observed::Layer, reason::Reason};
+use tokio::time::error::Elapsed;
 
 use crate::metrics::Metrics;
 
@@ -54,33 +55,24 @@ impl Gate {
         work: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         let started = Instant::now();
-        let result = match tokio::time::timeout(DEADLINE, work).await {
-            Ok(result) => result,
-            Err(_) => Err(Failure::transient(
-                Reason::Unexpected,
-                format!(
-                    "{operation} {target}: the API server did not answer within {} s",
-                    DEADLINE.as_secs()
-                ),
-            )),
-        };
+        let answer = tokio::time::timeout(DEADLINE, work).await;
+        let result = answered(
+            answer,
+            Reason::Unexpected,
+            format!("{operation} {target} at the API server"),
+        );
         self.metrics
             .called_kubernetes(operation, started.elapsed(), result.as_ref().err());
         result
     }
 
-    /// Makes a call. A call that does not answer in time is Transient: it says nothing about what is there.
+    /// Makes a call. One that does not answer in time is Transient.
     pub async fn pass<T>(&self, call: Call<'_>, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let started = Instant::now();
         #[cfg(feature = "chaos")]
         crate::chaos::before(&call);
-        let result = match tokio::time::timeout(DEADLINE, work).await {
-            Ok(result) => result,
-            Err(_) => Err(Failure::transient(
-                unreachable_reason(call.layer),
-                format!("{call} did not answer within {} s", DEADLINE.as_secs()),
-            )),
-        };
+        let answer = tokio::time::timeout(DEADLINE, work).await;
+        let result = answered(answer, unreachable_reason(call.layer), call);
         #[cfg(feature = "chaos")]
         crate::chaos::after(&call);
         self.metrics
@@ -97,6 +89,14 @@ impl Gate {
         }
         result
     }
+}
+
+/// What came of a call. No answer within the deadline says nothing about what is there.
+fn answered<T>(answer: Result<Result<T, Failure>, Elapsed>, reason: Reason, what: impl Display) -> Result<T, Failure> {
+    answer.unwrap_or_else(|_| {
+        let message = format!("{what} did not answer within {} s", DEADLINE.as_secs());
+        Err(Failure::transient(reason, message))
+    })
 }
 
 impl Display for Call<'_> {

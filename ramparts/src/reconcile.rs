@@ -79,19 +79,14 @@ async fn pass<W: World, C: Cluster>(
     let mut session = ctx.world.session(desired);
     let recall = ctx.memory.recall(tenant, ctx.settings.sweep.proof);
     let looked = look(tenant, desired, &recall, &mut session, ctx).await;
-    let (observed, plan) = match looked {
-        Ok(Some(seen)) => seen,
-        Ok(None) => {
-            session.close().await;
-            return Ok(None);
-        }
-        Err(failure) => {
-            session.close().await;
-            return Err(failure);
-        }
+    let outcomes = match &looked {
+        Ok(Some((_, plan))) => execute(plan, &mut session, ctx.metrics).await,
+        Ok(None) | Err(_) => Vec::new(),
     };
-    let outcomes = execute(&plan, &mut session, ctx.metrics).await;
     session.close().await;
+    let Some((observed, plan)) = looked? else {
+        return Ok(None);
+    };
     let pass = Pass {
         desired,
         observed: &observed,
@@ -132,11 +127,11 @@ async fn look<W: World, C: Cluster>(
         if !plan.writes() || session.is_locked() {
             return Ok(Some((observed, plan)));
         }
-        if let Some(failure) = refused.take() {
-            return Ok(Some((observed, plan.without_writes(failure))));
-        }
-        refused = session.lock().await.err();
-        if let Some(failure) = refused.take() {
+        let refused = match refused.take() {
+            Some(failure) => Some(failure),
+            None => session.lock().await.err(),
+        };
+        if let Some(failure) = refused {
             return Ok(Some((observed, plan.without_writes(failure))));
         }
     }
