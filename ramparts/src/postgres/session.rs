@@ -11,6 +11,7 @@ use ramparts_core::{failure::Failure, observed::Layer, reason::Reason};
 use tokio::task::AbortHandle;
 use tokio_postgres::{
     Client, Row,
+    error::{DbError, Severity},
     types::{ToSql, Type},
 };
 
@@ -75,7 +76,7 @@ impl Session {
         } = self;
         let work = async {
             let rows = client.query_typed(sql, parameters).await;
-            *settled = true;
+            *settled = !rows.as_ref().is_err_and(ends_session);
             rows.map_err(|error| failure(deed.doing, &error))
         };
         gate.pass(deed.call(), work).await
@@ -89,7 +90,7 @@ impl Session {
         } = self;
         let work = async {
             let done = client.batch_execute(sql).await;
-            *settled = true;
+            *settled = !done.as_ref().is_err_and(ends_session);
             done.map_err(|error| failure(deed.doing, &error))
         };
         gate.pass(deed.call(), work).await
@@ -132,6 +133,15 @@ impl Session {
         self.settled = false;
         Ok(())
     }
+}
+
+/// The server's last word on a session comes before the connection is seen to close.
+fn ends_session(error: &tokio_postgres::Error) -> bool {
+    let fatal = |severity| matches!(severity, Severity::Fatal | Severity::Panic);
+    error
+        .as_db_error()
+        .and_then(DbError::parsed_severity)
+        .is_some_and(fatal)
 }
 
 async fn transaction(
